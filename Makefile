@@ -1,0 +1,71 @@
+# Everything runs in .venv, which is made from pyproject.toml and updated when that changes:
+# by uv where it is on the PATH, else by venv and pip. Both use their own settings for indexes.
+#
+#   make PYTHON=python3.13 test     with another interpreter (for a new .venv)
+#   make test ARGS="-k recall"      with further arguments for pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fix bench clean
+
+BIN := .venv/bin
+CACHES := .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/installed ## A coffee shop's assistant that remembers its customer; needs no key
+	$(BIN)/python -m examples.coffee_shop
+
+test: .venv/installed ## All tests, with the examples of the documentation
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/installed ## Format, lint and types
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+fix: .venv/installed ## Format, and repair what lint can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: .venv/installed-bench ## Measure latency, beside other libraries
+	$(BIN)/python -m benchmarks.latency $(ARGS)
+
+clean: ## Remove .venv, caches and builds
+	rm -rf .venv $(CACHES)
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The redirection makes old versions of make ask a shell, which `command` needs.
+ifneq ($(shell command -v uv 2>/dev/null),)
+
+# Without PYTHON, uv picks an interpreter that pyproject.toml allows.
+VENV = @uv venv --quiet --allow-existing $(if $(PYTHON),--python $(PYTHON)) .venv
+INSTALL = uv pip install --quiet --python $(BIN)/python
+
+else
+
+PYTHON ?= python3
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RECENT = sys.exit(sys.version_info < (3, 11))
+# A .venv that cannot serve (its interpreter is gone or too old, or it lacks pip) is replaced.
+define VENV
+@$(BIN)/python -c 'import pip, sys; $(RECENT)' 2>/dev/null || { \
+	version=`$(PYTHON) --version 2>&1` || version=missing; \
+	$(PYTHON) -c 'import sys; $(RECENT)' 2>/dev/null || { \
+		echo "Python 3.11 or newer is needed; $(PYTHON) is $$version." \
+			"Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+		exit 1; }; \
+	$(PYTHON) -m venv --clear .venv; }
+endef
+
+endif
+
+.venv/installed: pyproject.toml
+	$(VENV)
+	@echo "Installing into .venv (the first time takes a minute or two) ..."
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+.venv/installed-bench: .venv/installed
+	@$(INSTALL) --editable '.[bench]'
+	@touch $@

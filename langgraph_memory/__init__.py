@@ -1,0 +1,88 @@
+"""Long-term memory that drops into any LangGraph agent.
+
+The names below are loaded when they are first used: importing this package imports neither
+`chromadb` nor `langchain`, `langgraph` or the embedder.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
+    from langgraph_memory.errors import ConfigurationError as ConfigurationError
+    from langgraph_memory.errors import EmbedderMismatchError as EmbedderMismatchError
+    from langgraph_memory.errors import LangGraphMemoryError as LangGraphMemoryError
+    from langgraph_memory.errors import MissingUserError as MissingUserError
+    from langgraph_memory.errors import RecordNotFoundError as RecordNotFoundError
+    from langgraph_memory.errors import StoreError as StoreError
+    from langgraph_memory.errors import StoreLockedError as StoreLockedError
+    from langgraph_memory.errors import ThreadOwnerError as ThreadOwnerError
+    from langgraph_memory.memory import Memory as Memory
+    from langgraph_memory.nodes import MemoryState as MemoryState
+    from langgraph_memory.nodes import messages_with_memory as messages_with_memory
+    from langgraph_memory.nodes import recall_node as recall_node
+    from langgraph_memory.nodes import remember_node as remember_node
+    from langgraph_memory.nodes import with_memory as with_memory
+    from langgraph_memory.ranking import Quotas as Quotas
+    from langgraph_memory.ranking import Ranking as Ranking
+    from langgraph_memory.records import Change as Change
+    from langgraph_memory.records import Episode as Episode
+    from langgraph_memory.records import Hit as Hit
+    from langgraph_memory.records import Message as Message
+    from langgraph_memory.records import Note as Note
+    from langgraph_memory.records import Recalled as Recalled
+    from langgraph_memory.records import Receipt as Receipt
+    from langgraph_memory.sessions import Session as Session
+    from langgraph_memory.sessions import Sessions as Sessions
+    from langgraph_memory.sessions import open_sessions as open_sessions
+    from langgraph_memory.store.chroma import ChromaStore as ChromaStore
+
+__version__ = "0.1.0"
+
+_MODULE_OF = {
+    "ChromaStore": "store.chroma",
+    "Memory": "memory",
+    "UniversalSentenceEncoder": "embedding",
+} | {
+    name: module
+    for module, names in {
+        "errors": (
+            "ConfigurationError",
+            "EmbedderMismatchError",
+            "LangGraphMemoryError",
+            "MissingUserError",
+            "RecordNotFoundError",
+            "StoreError",
+            "StoreLockedError",
+            "ThreadOwnerError",
+        ),
+        "nodes": (
+            "MemoryState",
+            "messages_with_memory",
+            "recall_node",
+            "remember_node",
+            "with_memory",
+        ),
+        "ranking": ("Quotas", "Ranking"),
+        "records": ("Change", "Episode", "Hit", "Message", "Note", "Recalled", "Receipt"),
+        "sessions": ("Session", "Sessions", "open_sessions"),
+    }.items()
+    for name in names
+}
+
+__all__ = sorted([*_MODULE_OF, "__version__"])  # one table, kept in order
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

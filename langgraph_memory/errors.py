@@ -1,0 +1,49 @@
+"""What can go wrong, as a tree that follows what the caller can do about it.
+
+```
+LangGraphMemoryError
+├── ConfigurationError (also ValueError)      wrong arguments or wiring: change the code
+│   ├── MissingUserError                      a run does not say whose memory it uses
+│   └── EmbedderMismatchError                 the directory was written with another embedder
+├── RecordNotFoundError (also LookupError)    there is no such record to change
+├── ThreadOwnerError (also PermissionError)   a thread belongs to another user
+└── StoreError                                Chroma or the disk failed; the cause is chained
+    └── StoreLockedError                      another process owns the directory
+```
+
+Something absent is `None`, nothing found is empty: neither is an error.
+"""
+
+from __future__ import annotations
+
+
+class LangGraphMemoryError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class ConfigurationError(LangGraphMemoryError, ValueError):
+    """Arguments or wiring that cannot work; the message says what to change."""
+
+
+class MissingUserError(ConfigurationError):
+    """A run does not say whose memory it reads and writes."""
+
+
+class EmbedderMismatchError(ConfigurationError):
+    """The stored vectors were made by another embedder than the one given."""
+
+
+class RecordNotFoundError(LangGraphMemoryError, LookupError):
+    """The user has no such record to change."""
+
+
+class ThreadOwnerError(LangGraphMemoryError, PermissionError):
+    """The thread was claimed by another user."""
+
+
+class StoreError(LangGraphMemoryError):
+    """The database or the disk failed; the original error is its `__cause__`."""
+
+
+class StoreLockedError(StoreError):
+    """Another process has the directory open."""

@@ -1,0 +1,233 @@
+"""Words in common: tokens of any language, and an inverted index that grows a record at a time.
+
+Separate from the vectors because names, numbers and rare words, which embedders blur, are what
+people ask a memory for. The index never forgets a row: whoever owns it knows which rows are alive.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import log
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+K1 = 0.9
+"""How fast repetitions of a word stop counting (BM25; value of Anserini, Yang et al. 2017)."""
+
+B = 0.4
+"""How much long records are discounted (BM25; value of Anserini, Yang et al. 2017)."""
+
+PRIOR_RECORDS = 200
+"""Records that a memory is taken to have on top of those it has, none with any of the words: in a
+memory of three notes a word that occurs in one of them is not a common word."""
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_TOKEN = re.compile(
+    f"(?P<cjk>[{_CJK}]+)"
+    f"|(?P<word>[^\\W_{_CJK}]+(?:['’][^\\W\\d_{_CJK}]+)*[+#]*)"
+    "|(?P<sign>[\u2600-\u27bf\U0001f300-\U0001faff])"
+)
+_ENGLISH_STOP_WORDS = frozenset(
+    """a about after again all also am an and any are as at be because been before being but by can
+    could did do does doing don't down for from further get got had has have having he her here hers
+    him his how i i'd i'll i'm i've if in into is isn't it it's its just let me more most my no nor
+    not now of off on once only or other our out over own please same she should so some such than
+    that that's the their them then there these they this those through to too under until up us
+    very was wasn't we were what what's when where which while who whom why will with would you
+    you're your yours""".split()
+)
+# Characters that carry grammar rather than content: a run of Chinese is cut at them.
+_CHINESE_FUNCTION = re.compile(
+    "[的了吗呢吧啊呀嘛么是在我你您他她它们和与就都也还很这那哪谁什怎请把被]"
+)
+_STEMMER_BY_SCRIPT = (
+    (re.compile("[a-z]"), "english"),
+    (re.compile("[\u0400-\u04ff]"), "russian"),
+    (re.compile("[\u0600-\u06ff]"), "arabic"),
+)
+_stemmers = threading.local()  # a Stemmer object serves one thread at a time
+
+
+def tokens(text: str) -> list[str]:
+    """Return the index terms of a text, in order, with repetitions.
+
+    Words are NFKC-normalised, case-folded and stemmed (English, Russian, Arabic); English stop
+    words are left out. Chinese, Japanese and Korean give single characters and overlapping pairs.
+
+    Example:
+        >>> tokens("She was roasting C++ beans")
+        ['roast', 'c++', 'bean']
+        >>> tokens("摩卡壶")
+        ['摩', '卡', '壶', '摩卡', '卡壶']
+    """
+    return [term for run in _runs(text) for term in (*run.single, *run.pairs)]
+
+
+def query_tokens(text: str) -> list[str]:
+    """Return the terms to look for: as `tokens`, but a CJK character alone only where it stands so.
+
+    Example:
+        >>> query_tokens("我的摩卡壶怎么磨？")
+        ['摩卡', '卡壶', '磨']
+    """
+    return [term for run in _runs(text) for term in (run.pairs or run.single)]
+
+
+class _Run:
+    """A word, or the pieces of an unbroken run of CJK characters."""
+
+    __slots__ = ("pairs", "single")
+
+    def __init__(self, single: Sequence[str], pairs: Sequence[str] = ()) -> None:
+        self.single = single
+        self.pairs = pairs
+
+
+def _runs(text: str) -> Iterator[_Run]:
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        if match.lastgroup == "cjk":
+            for piece in _CHINESE_FUNCTION.split(match.group()):
+                if piece:
+                    yield _Run(piece, [piece[i : i + 2] for i in range(len(piece) - 1)])
+        elif match.lastgroup == "sign":
+            yield _Run([match.group()])
+        elif (word := match.group().replace("’", "'")) not in _ENGLISH_STOP_WORDS:
+            yield _Run([_stem(word)])
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    for script, language in _STEMMER_BY_SCRIPT:
+        if script.search(word):
+            stemmer = getattr(_stemmers, language, None)
+            if stemmer is None:
+                stemmer = Stemmer.Stemmer(language)
+                setattr(_stemmers, language, stemmer)
+            return str(stemmer.stemWord(word.removesuffix("'s")))
+    return word
+
+
+def idf(documents: int, frequency: int) -> float:
+    """Return how much a term tells: BM25's inverse document frequency, never negative.
+
+    `log(1 + (N - n + .5) / (n + .5))` as in Lucene, with `PRIOR_RECORDS` added to `N`.
+    """
+    return log(1 + (documents + PRIOR_RECORDS - frequency + 0.5) / (frequency + 0.5))
+
+
+class LexicalIndex:
+    """An inverted index of rows `0, 1, 2, ...`; readers need no lock while one writer appends.
+
+    A reader passes the number of rows that it knows of, and sees those alone.
+
+    Example:
+        >>> index = LexicalIndex()
+        >>> for text in ("ground for a moka pot", "shipped to Rosario"):
+        ...     index.add(tokens(text))
+        >>> weights = query_weights("moka", [(index, 2)])
+        >>> bm25, coverage = index.scores(weights, 2)
+        >>> coverage.tolist()
+        [1.0, 0.0]
+    """
+
+    def __init__(self) -> None:
+        self._postings: dict[str, _Posting] = {}
+        self._lengths = np.zeros(64, np.float32)
+        self._rows = 0
+        self._total_length = 0.0
+
+    def add(self, terms: Sequence[str]) -> None:
+        """Append one row."""
+        row = self._rows
+        if row == len(self._lengths):
+            self._lengths = np.concatenate([self._lengths, np.zeros_like(self._lengths)])
+        self._lengths[row] = len(terms)
+        for term, count in Counter(terms).items():
+            posting = self._postings.get(term)
+            if posting is None:
+                posting = self._postings[term] = _Posting()
+            posting.append(row, count)
+        self._total_length += len(terms)
+        self._rows = row + 1
+
+    def frequency(self, term: str, rows: int) -> int:
+        """Return in how many of the first `rows` rows a term occurs."""
+        posting = self._postings.get(term)
+        return 0 if posting is None else len(posting.view(rows)[0])
+
+    def scores(
+        self, weights: Mapping[str, float], rows: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Score the first `rows` rows against weighted query terms.
+
+        Args:
+            weights: Each query term with its inverse document frequency.
+            rows: How many rows the reader knows of.
+
+        Returns:
+            Two arrays of shape `(rows,)`: BM25 (0 and up), and coverage, the share of the query's
+            weight whose terms occur in the row (0 to 1).
+        """
+        bm25 = np.zeros(rows, np.float32)
+        coverage = np.zeros(rows, np.float32)
+        average = max(self._total_length / max(self._rows, 1), 1.0)
+        lengths = self._lengths
+        for term, weight in weights.items():
+            posting = self._postings.get(term)
+            if posting is None:
+                continue
+            where, counts = posting.view(rows)
+            norm = K1 * (1 - B + B * lengths[where] / average)
+            bm25[where] += weight * counts * (K1 + 1) / (counts + norm)
+            coverage[where] += weight
+        total = sum(weights.values())
+        return bm25, coverage / total if total else coverage
+
+
+class _Posting:
+    """The rows in which one term occurs, ascending, and how often."""
+
+    __slots__ = ("_counts", "_rows", "_used")
+
+    def __init__(self) -> None:
+        self._rows = np.zeros(2, np.int32)
+        self._counts = np.zeros(2, np.float32)
+        self._used = 0
+
+    def append(self, row: int, count: int) -> None:
+        used = self._used
+        if used == len(self._rows):
+            # New arrays hold all that the old ones held: a reader may go on with either.
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows[used] = row
+        self._counts[used] = count
+        self._used = used + 1
+
+    def view(self, rows: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        used = self._used
+        where = self._rows[:used]
+        if used and where[-1] >= rows:
+            used = int(np.searchsorted(where, rows))
+        return self._rows[:used], self._counts[:used]
+
+
+def query_weights(query: str, indexes: Sequence[tuple[LexicalIndex, int]]) -> dict[str, float]:
+    """Return the terms of a query with their inverse document frequency over several indexes.
+
+    Args:
+        query: The text to look for.
+        indexes: Each index with the number of its rows that count.
+    """
+    documents = sum(rows for _, rows in indexes)
+    return {
+        term: idf(documents, sum(index.frequency(term, rows) for index, rows in indexes))
+        for term in dict.fromkeys(query_tokens(query))
+    }

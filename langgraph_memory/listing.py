@@ -1,0 +1,92 @@
+"""Choosing among a user's records: to list, to count, to forget. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from langgraph_memory.arguments import TYPES
+from langgraph_memory.records import (
+    Episode,
+    Kind,
+    Message,
+    Note,
+    Receipt,
+    Record,
+    normalise,
+)
+from langgraph_memory.store.filters import matches
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which records are wanted."""
+
+    kinds: Sequence[Kind] | None
+    contains: str | None
+    filter: Mapping[str, Any] | None
+    status: str | None
+
+    def of(self, records: Iterable[Record]) -> list[Record]:
+        """Return the records that are wanted, newest first."""
+        return sorted(filter(self._admits, records), key=_moment, reverse=True)
+
+    def _admits(self, record: Record) -> bool:
+        if isinstance(record, Note):
+            if self.status is not None and record.status != self.status:
+                return False
+            if self.kinds is not None and record.kind not in self.kinds:
+                return False
+        elif self.kinds is not None:
+            return False
+        if self.contains is not None and normalise(self.contains) not in normalise(record.text):
+            return False
+        return not self.filter or matches(_fields(record), self.filter)
+
+
+def counts(records: Iterable[Record]) -> dict[str, int]:
+    """Return how many records of each type there are; of notes, the active ones."""
+    found: dict[str, int] = dict.fromkeys(TYPES, 0)
+    for record in records:
+        if not isinstance(record, Note) or record.status == "active":
+            found[record.type] += 1
+    return found
+
+
+def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[Record]:
+    """Return the records to forget; a note goes with its older versions."""
+    if id is not None:
+        ids = {id}
+    else:
+        wanted = normalise(text or "")
+        ids = {_whole_id(record) for record in records if normalise(_own_text(record)) == wanted}
+    return [record for record in records if record.id in ids or _whole_id(record) in ids]
+
+
+def receipt(records: Sequence[Record]) -> Receipt:
+    """Return what says that records were deleted."""
+    found: dict[str, int] = {}
+    for record in records:
+        found[record.type] = found.get(record.type, 0) + 1
+    return Receipt(tuple(record.id for record in records), found)
+
+
+def _moment(record: Record) -> tuple[datetime, int]:
+    moment = record.updated_at if isinstance(record, Note) else record.created_at
+    return moment, record.position if isinstance(record, Message) else 0
+
+
+def _fields(record: Record) -> dict[str, Any]:
+    metadata = record.metadata if isinstance(record, Note) else {}
+    return {**metadata, **record.to_value()}
+
+
+def _own_text(record: Record) -> str:
+    return record.task if isinstance(record, Episode) else record.text
+
+
+def _whole_id(record: Record) -> str:
+    # Ids are digests: an `@` in one begins the number of an older version.
+    return record.id.partition("@")[0] if isinstance(record, Note) else record.id

@@ -1,0 +1,379 @@
+"""Memory around a node of any graph: `recall_node` before it and `remember_node` after it, or
+`with_memory`, which wraps the node itself.
+
+What was recalled reaches the model in a copy of the latest user message, and never the stored
+messages. A recall that fails lets the agent answer without memory, and says so in the log and in
+the stream; a missing user, or memory that cannot be saved, is an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.config import get_config
+from langgraph.graph import MessagesState
+from langgraph.graph.message import add_messages
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.memory import Memory
+from langgraph_memory.messages import (
+    MARK,
+    as_messages,
+    last_user_message,
+    with_block,
+    with_ids,
+    without_block,
+)
+from langgraph_memory.ranking import Quotas
+from langgraph_memory.records import record_id
+from langgraph_memory.runs import OnError, Recalling, Run, Scopes, current_run, query_of
+from langgraph_memory.scope import Scope
+
+Inject = Literal["user", "system"]
+Node = Callable[..., Any] | Runnable[Any, Any]
+
+
+def _latest(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return new  # a reducer, so that parallel branches may both write
+
+
+class MemoryState(MessagesState):
+    """LangGraph's `MessagesState` with a channel for what was recalled."""
+
+    memory: Annotated[dict[str, Any], _latest]
+
+
+def recall_node(
+    memory: Memory,
+    *,
+    user: Scope | None = None,
+    project: Scope | None = None,
+    agent: Scope | None = None,
+    query: Callable[[Any], str] | None = None,
+    quotas: Quotas | None = None,
+    max_tokens: int = 1000,
+    timeout: float | None = 2.0,
+    on_error: OnError = "log",
+) -> Runnable[Any, dict[str, Any]]:
+    """Return a node that recalls, to stand before the one that calls the model.
+
+    It writes the channel `memory` of `MemoryState`, always, so that nothing stale is used.
+
+    Args:
+        memory: The memory.
+        user: The user, or a function of state and config; else the run's own (see `scope`).
+        project: A project to read beside the user's memory, in the same way.
+        agent: An agent to read beside it, in the same way.
+        query: What to recall, from a state without `messages`.
+        quotas: How many hits of each type the block gets.
+        max_tokens: The budget of the block.
+        timeout: How many seconds to wait for the store.
+        on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
+    """
+    how = Recalling(quotas or Quotas(), max_tokens, timeout, on_error)
+    scopes = Scopes(user, project, agent)
+
+    def prepare(state: Any) -> tuple[Run, list[BaseMessage], dict[str, Any]]:
+        run = current_run(memory, scopes, state)
+        messages = [] if query is not None else _messages(state)
+        asked = query_of(messages) if query is None else query(state)
+        began = run.memory.clock().isoformat()
+        return run, messages, {"query": asked, "turn": uuid.uuid4().hex, "began": began}
+
+    def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        run, messages, written = prepare(state)
+        block = run.recall(written["query"], messages, how)
+        return {"memory": {**written, "block": block}}
+
+    async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        run, messages, written = prepare(state)
+        block = await run.arecall(written["query"], messages, how)
+        return {"memory": {**written, "block": block}}
+
+    return RunnableLambda(recall, arecall, name="recall")
+
+
+def remember_node(
+    memory: Memory,
+    *,
+    user: Scope | None = None,
+    project: Scope | None = None,
+    agent: Scope | None = None,
+    reply: Callable[[Any], str] | None = None,
+    episodes: bool = True,
+) -> Runnable[Any, dict[str, Any]]:
+    """Return a node that keeps the turn, to stand after the one that calls the model.
+
+    It keeps every message of the state that is not kept yet, and one episode of the run. A replay,
+    a resume or a parallel branch keeps nothing twice.
+
+    Args:
+        memory: The memory.
+        user: The user, or a function of state and config; else the run's own (see `scope`).
+        project: Accepted as in `recall_node`; what was said belongs to the user.
+        agent: Accepted as in `recall_node`; what was said belongs to the user.
+        reply: The answer, from a state without `messages`; the question is `recall_node`'s query.
+        episodes: Whether to log an episode for a turn that is more than small talk.
+    """
+    scopes = Scopes(user, project, agent)
+
+    def prepare(state: Any) -> tuple[Run, list[BaseMessage], datetime | None, dict[str, Any]]:
+        run = current_run(memory, scopes, state)
+        recalled: Mapping[str, Any] = _field(state, "memory") or {}
+        began = recalled.get("began")
+        cleared: dict[str, Any] = {"memory": {}}
+        if reply is not None:
+            messages = _exchange(recalled, reply(state))
+        else:
+            messages = _messages(state)
+            marked = [m for m in messages if MARK in m.additional_kwargs]
+            if marked:  # the node returned the copy that memory was put into
+                cleared["messages"] = [without_block(message) for message in marked]
+        return run, messages, began and datetime.fromisoformat(began), cleared
+
+    def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        run, messages, began, cleared = prepare(state)
+        run.save(messages, episodes=episodes, began=began)
+        return cleared
+
+    async def aremember(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        run, messages, began, cleared = prepare(state)
+        await run.asave(messages, episodes=episodes, began=began)
+        return cleared
+
+    return RunnableLambda(remember, aremember, name="remember")
+
+
+def messages_with_memory(state: Any, *, inject: Inject = "user") -> list[BaseMessage]:
+    """Return the messages to call the model with: the state's, with memory put into a copy.
+
+    Args:
+        state: The state of a node after `recall_node`.
+        inject: `"user"` puts the block before the text of the latest user message (so the prompt's
+            beginning stays cacheable, and tool calls stay beside their results); `"system"` puts
+            it into the system prompt.
+
+    Raises:
+        ConfigurationError: If the state has no recalled memory; the message names the fix.
+    """
+    recalled = _field(state, "memory")
+    if not isinstance(recalled, Mapping) or "block" not in recalled:
+        raise ConfigurationError(
+            "this state holds no recalled memory. Build the graph with StateGraph(MemoryState), or "
+            "add `memory: Annotated[dict, ...]` as MemoryState has it to your own state, also to "
+            "the one that this node is typed on; and let recall_node run before this node"
+        )
+    return _injected(_messages(state), recalled["block"], inject)
+
+
+def with_memory(
+    node: Node,
+    memory: Memory,
+    *,
+    user: Scope | None = None,
+    project: Scope | None = None,
+    agent: Scope | None = None,
+    quotas: Quotas | None = None,
+    max_tokens: int = 1000,
+    timeout: float | None = 2.0,
+    on_error: OnError = "log",
+    episodes: bool = True,
+    inject: Inject = "user",
+) -> Any:
+    """Wrap the node that calls the model, so that it recalls before and remembers after.
+
+    The wrapped node has the name and the parameters of the original, and works on a plain
+    `MessagesState`. What the user said is kept at once, also if the model fails. In a tool loop the
+    turn gets the same memory at each call, and is remembered when the answer is there.
+
+    Args:
+        node: A function, an async function or a runnable, that takes a state with `messages`.
+        memory: The memory.
+        user: As for `recall_node`.
+        project: As for `recall_node`.
+        agent: As for `recall_node`.
+        quotas: As for `recall_node`.
+        max_tokens: As for `recall_node`.
+        timeout: As for `recall_node`.
+        on_error: As for `recall_node`.
+        episodes: As for `remember_node`.
+        inject: As for `messages_with_memory`.
+    """
+    how = Recalling(quotas or Quotas(), max_tokens, timeout, on_error)
+    around = _Around(memory, Scopes(user, project, agent), how, episodes, inject)
+    if isinstance(node, Runnable):
+        return _wrapped_runnable(node, around)
+    if not callable(node) or inspect.isgeneratorfunction(node) or inspect.isasyncgenfunction(node):
+        raise ConfigurationError(
+            f"with_memory wraps a function or a runnable that returns a state update, got {node!r}"
+        )
+    if inspect.iscoroutinefunction(node) or inspect.iscoroutinefunction(
+        getattr(node, "__call__", None)  # noqa: B004  # an instance with an async __call__
+    ):
+        return _wrapped_coroutine(node, around)
+
+    @functools.wraps(node)
+    def wrapper(state: Any, *args: Any, **kwargs: Any) -> Any:
+        turn = around.begin(state)
+        return around.end(turn, node(turn.state, *args, **kwargs))
+
+    return wrapper
+
+
+def _wrapped_coroutine(node: Callable[..., Awaitable[Any]], around: _Around) -> Any:
+    @functools.wraps(node)
+    async def wrapper(state: Any, *args: Any, **kwargs: Any) -> Any:
+        turn = await around.abegin(state)
+        return await around.aend(turn, await node(turn.state, *args, **kwargs))
+
+    return wrapper
+
+
+def _wrapped_runnable(node: Runnable[Any, Any], around: _Around) -> Runnable[Any, Any]:
+    def call(state: Any, config: RunnableConfig) -> Any:
+        turn = around.begin(state)
+        return around.end(turn, node.invoke(turn.state, config))
+
+    async def acall(state: Any, config: RunnableConfig) -> Any:
+        turn = await around.abegin(state)
+        return await around.aend(turn, await node.ainvoke(turn.state, config))
+
+    return RunnableLambda(call, acall, name=node.get_name())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Turn:
+    """One call of a wrapped node."""
+
+    run: Run
+    messages: list[BaseMessage]
+    """As they stand in the state."""
+    state: Any
+    """What the node is given."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Around:
+    """What `with_memory` does before and after a node."""
+
+    memory: Memory
+    scopes: Scopes
+    how: Recalling
+    episodes: bool
+    inject: Inject
+
+    def begin(self, state: Any) -> _Turn:
+        run, messages = self._run(state)
+        if _begins_turn(messages):
+            run.log(messages)
+        block = run.recall(query_of(messages), messages, self.how)
+        return self._turn(run, messages, state, block)
+
+    async def abegin(self, state: Any) -> _Turn:
+        run, messages = self._run(state)
+        if _begins_turn(messages):
+            await run.alog(messages)
+        block = await run.arecall(query_of(messages), messages, self.how)
+        return self._turn(run, messages, state, block)
+
+    def end(self, turn: _Turn, result: Any) -> Any:
+        result, answered = _answered(turn.messages, result)
+        if answered is not None:
+            turn.run.save(answered, episodes=self.episodes, began=None)
+        return result
+
+    async def aend(self, turn: _Turn, result: Any) -> Any:
+        result, answered = _answered(turn.messages, result)
+        if answered is not None:
+            await turn.run.asave(answered, episodes=self.episodes, began=None)
+        return result
+
+    def _run(self, state: Any) -> tuple[Run, list[BaseMessage]]:
+        node = (get_config().get("metadata") or {}).get("langgraph_node")
+        return current_run(self.memory, self.scopes, state, node), _messages(state)
+
+    def _turn(self, run: Run, messages: list[BaseMessage], state: Any, block: str) -> _Turn:
+        injected = _injected(messages, block, self.inject)
+        return _Turn(run, messages, _with_messages(state, injected))
+
+
+def _begins_turn(messages: Sequence[BaseMessage]) -> bool:
+    return bool(messages) and messages[-1] is last_user_message(messages)
+
+
+def _answered(messages: Sequence[BaseMessage], result: Any) -> tuple[Any, list[BaseMessage] | None]:
+    """Return a node's result without blocks of memory, and all messages if it is the answer."""
+    returned: list[BaseMessage] = []
+
+    def cleaned(update: Any) -> Any:
+        if isinstance(update, Command):
+            return dataclasses.replace(update, update=cleaned(update.update))
+        if isinstance(update, Mapping) and update.get("messages"):
+            own = with_ids(without_block(message) for message in as_messages(update["messages"]))
+            returned.extend(own)
+            return {**update, "messages": own}
+        return update
+
+    result = [cleaned(r) for r in result] if isinstance(result, list) else cleaned(result)
+    answer = next((m for m in reversed(returned) if isinstance(m, AIMessage)), None)
+    if answer is None or answer.tool_calls:
+        return result, None
+    return result, cast("list[BaseMessage]", add_messages(list(messages), list(returned)))  # type: ignore[arg-type]
+
+
+def _injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[BaseMessage]:
+    if inject not in ("user", "system"):
+        raise ConfigurationError(f"inject= is 'user' or 'system', got {inject!r}")
+    if not block:
+        return messages
+    latest = last_user_message(messages)
+    if inject == "user" and latest is not None:
+        copy = with_block(latest, block)
+        return [copy if message is latest else message for message in messages]
+    if messages and isinstance(messages[0], SystemMessage):
+        first = messages[0].model_copy(update={"content": f"{messages[0].text}\n\n{block}"})
+        return [first, *messages[1:]]
+    return [SystemMessage(block), *messages]
+
+
+def _exchange(recalled: Mapping[str, Any], answer: str) -> list[BaseMessage]:
+    """Return the turn of a state without messages: what was asked, and the answer."""
+    if "turn" not in recalled:
+        raise ConfigurationError(
+            "remember_node(reply=...) takes the question from recall_node: let it run before, and "
+            "give the state the channel `memory` of MemoryState"
+        )
+    turn = recalled["turn"]
+    reply_id = record_id("message", turn, "reply")
+    return [HumanMessage(recalled["query"], id=turn), AIMessage(answer, id=reply_id)]
+
+
+def _messages(state: Any) -> list[BaseMessage]:
+    messages = _field(state, "messages")
+    if messages is None:
+        raise ConfigurationError(
+            "this state has no `messages`: pass query= to recall_node and reply= to remember_node"
+        )
+    return as_messages(messages)
+
+
+def _field(state: Any, name: str) -> Any:
+    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
+
+
+def _with_messages(state: Any, messages: list[BaseMessage]) -> Any:
+    if isinstance(state, Mapping):
+        return {**state, "messages": messages}
+    if isinstance(state, BaseModel):
+        return state.model_copy(update={"messages": messages})
+    return dataclasses.replace(state, messages=messages)

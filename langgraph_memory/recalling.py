@@ -1,0 +1,215 @@
+"""What a recall asks of a store, and what it makes of the answers: no I/O of its own.
+
+A store with `supports_hybrid` searches by meaning and by words at once, and gives its newest items
+first. Any other LangGraph store searches by meaning; the words are then compared here, over what it
+brought up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, cast
+
+import numpy as np
+from langgraph.store.base import SearchItem, SearchOp
+
+from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
+from langgraph_memory.operations import newest_op, read_record
+from langgraph_memory.ranking import Candidate, Ranking
+from langgraph_memory.records import RECORD_CLASSES, Episode, Message, Note, Recalled, Record
+from langgraph_memory.scope import Owner, RecordType
+from langgraph_memory.store.filters import matches
+from langgraph_memory.store.ops import HybridOp, Match
+
+PROFILE_NOTES = 20
+"""All notes are in every prompt while there are at most so many."""
+RECENT_MESSAGES = 6
+EPISODES = 3
+
+_PINNED = 50
+_RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
+_WIDE = 1_000  # candidates where some are left out afterwards
+
+_FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One recall: what is asked of whose memory."""
+
+    query: str
+    owners: tuple[Owner, ...]
+    """The user first."""
+    types: tuple[RecordType, ...] | None
+    kinds: tuple[str, ...] | None
+    filter: Mapping[str, Any] | None
+    limit: int
+    min_relevance: float | None
+    as_of: datetime | None
+    thread_id: str | None
+
+    def ops(self, ranking: Ranking, hybrid: bool) -> list[Any]:
+        """Return the operations to put to the store, as one batch."""
+        user = self.owners[0]
+        notes = [owner.namespace("note") for owner in self.owners]
+        active = {"status": "active"}
+        other = None if self.thread_id is None else {"thread_id": {"$ne": self.thread_id}}
+        return [
+            *self._searches(ranking, hybrid),
+            *(newest_op(ns, active, PROFILE_NOTES + 1, hybrid) for ns in notes),
+            *(newest_op(ns, {**active, "pinned": True}, _PINNED, hybrid) for ns in notes),
+            newest_op(user.namespace("message"), other, _RECENT_WINDOW, hybrid),
+            newest_op(user.namespace("episode"), other, _RECENT_WINDOW, hybrid),
+        ]
+
+    def answer(self, results: Sequence[Any], ranking: Ranking, now: datetime) -> Recalled:
+        """Return what the store's answers to `ops` come to."""
+        owners = len(self.owners)
+        rest = list(results)
+        searched, rest = rest[: -2 * owners - 2], rest[-2 * owners - 2 :]
+        known = self._candidates(searched, ranking, episodes=False)
+        past = self._candidates(searched, ranking, episodes=True)
+        hits = ranking.hits(known, now, self.min_relevance)
+        tasks = ranking.hits(past, now, self.min_relevance)
+        wants_episodes = self.types is not None and "episode" in self.types
+        if wants_episodes:
+            hits = sorted([*hits, *tasks], key=lambda hit: -hit.score)
+        return Recalled(
+            query=self.query,
+            profile=_profile(rest[:owners], rest[owners : 2 * owners], self.as_of),
+            recent=_recent(rest[-2], rest[-1], self.thread_id, self.as_of),
+            hits=tuple(hits[: self.limit]),
+            episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
+            nothing_known=not hits and not tasks,
+        )
+
+    # -- parts of the above --
+
+    def _namespaces(self) -> tuple[list[Any], list[Any]]:
+        """Return the namespaces of what is known, and those of past tasks."""
+        if self.types is not None:
+            types = self.types
+        else:
+            types = ("note",) if self.kinds else ("note", "message", "episode")
+        known = [owner.namespace(t) for owner in self.owners for t in types if t != "episode"]
+        tasks = [owner.namespace(t) for owner in self.owners for t in types if t == "episode"]
+        return known, tasks
+
+    def _searches(self, ranking: Ranking, hybrid: bool) -> list[Any]:
+        if not self.query.strip():
+            return []
+        narrowed = bool(self.kinds or self.as_of)
+        wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit)
+        if not hybrid:
+            return [
+                SearchOp(namespace, query=self.query, limit=wide)
+                for group in self._namespaces()
+                for namespace in group
+            ]
+        filter = self._pushed_down()
+        return [
+            HybridOp(tuple(group), self.query, ranking.relevance, filter, wide)
+            for group in self._namespaces()
+            if group
+        ]
+
+    def _pushed_down(self) -> dict[str, Any]:
+        """Return the filter on whole values: a key that no record has is one of its metadata."""
+        filter: dict[str, Any] = {}
+        if self.as_of is None:
+            filter["status"] = {"$ne": "superseded"}
+        for key, condition in (self.filter or {}).items():
+            if key in _FIELDS:
+                filter[key] = condition
+            else:
+                filter.setdefault("metadata", {})[key] = condition
+        return filter
+
+    def _candidates(
+        self, searched: Sequence[Any], ranking: Ranking, *, episodes: bool
+    ) -> list[Candidate]:
+        found: list[Any] = [entry for result in searched for entry in result]
+        if found and not isinstance(found[0], Match):
+            found = _compare_words(self.query, self._of_asked_namespaces(searched), ranking)
+        candidates = []
+        for match in found:
+            record = read_record(match.item)
+            if record is None or isinstance(record, Episode) is not episodes:
+                continue
+            if self._admits(record, match.item.value):
+                candidates.append(Candidate(record, *match[1:]))
+        return candidates
+
+    def _of_asked_namespaces(self, searched: Sequence[Any]) -> list[SearchItem]:
+        # A store may take a namespace for a prefix of another, or a label for a pattern.
+        asked = [namespace for group in self._namespaces() for namespace in group]
+        return [
+            item
+            for namespace, items in zip(asked, searched, strict=True)
+            for item in items
+            if tuple(item.namespace) == namespace
+        ]
+
+    def _admits(self, record: Record, value: Mapping[str, Any]) -> bool:
+        if self.kinds and not (isinstance(record, Note) and record.kind in self.kinds):
+            return False
+        return holds(record, self.as_of) and matches(value, self._pushed_down())
+
+
+def holds(record: Record, as_of: datetime | None) -> bool:
+    """Whether a record is known at a moment, and a note true; at no moment: whether it is now."""
+    if as_of is None:
+        return not isinstance(record, Note) or record.status == "active"
+    if not isinstance(record, Note):
+        return record.created_at <= as_of
+    return record.valid_from <= as_of and (record.valid_until is None or as_of < record.valid_until)
+
+
+def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) -> list[Match]:
+    index = LexicalIndex()
+    for item in items:
+        index.add(tokens(str(item.value.get("search_text", item.value.get("text", "")))))
+    bm25, coverage = index.scores(query_weights(query, [(index, len(items))]), len(items))
+    cosine = np.array([item.score or 0.0 for item in items], np.float32)
+    scores = np.stack([cosine, bm25, coverage, ranking.relevance(cosine, bm25)], axis=1)
+    return [Match(cast(Any, item), *row) for item, row in zip(items, scores.tolist(), strict=True)]
+
+
+def _profile(
+    newest: Sequence[Any], pinned: Sequence[Any], as_of: datetime | None
+) -> tuple[Note, ...]:
+    notes: dict[tuple[Owner, str], Note] = {}
+    few = [items for items in newest if len(items) <= PROFILE_NOTES]
+    for item in (item for items in (*pinned, *few) for item in items):
+        record = read_record(item)
+        if isinstance(record, Note) and record.status == "active" and holds(record, as_of):
+            notes[record.owner, record.id] = record
+    return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
+
+
+def _recent(
+    messages: Sequence[Any], episodes: Sequence[Any], thread_id: str | None, as_of: datetime | None
+) -> tuple[Message | Episode, ...]:
+    said = [
+        record
+        for item in messages
+        if isinstance(record := read_record(item), Message)
+        and record.thread_id != thread_id
+        and (as_of is None or record.created_at <= as_of)
+    ]
+    if not said:
+        return ()
+    said.sort(key=lambda message: (message.created_at, message.position))
+    latest = said[-1].thread_id
+    last = [message for message in said if message.thread_id == latest][-RECENT_MESSAGES:]
+    tasks = [
+        record
+        for item in episodes
+        if isinstance(record := read_record(item), Episode)
+        and record.thread_id == latest
+        and (as_of is None or record.created_at <= as_of)
+    ]
+    tasks.sort(key=lambda episode: episode.created_at)
+    return (*last, *tasks[-1:])

@@ -1,0 +1,286 @@
+"""What a memory holds and what its verbs return: frozen records, and their values in a store.
+
+A record's value is a plain JSON dict with a `text`, so that it can lie in any LangGraph store and
+be read there. `index_fields` names the field of it that is embedded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, ClassVar, Literal, Self, get_args
+
+from langgraph_memory.scope import Owner, RecordType
+
+Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+Status = Literal["active", "superseded"]
+
+Outcome = Literal["completed", "success", "partial", "failure", "cancelled"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+"""`completed` means: no error, and nobody judged it."""
+
+Action = Literal["add", "reinforce", "supersede", "update", "retire"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stored:
+    """A record: its fields, and their form in a store."""
+
+    type: ClassVar[RecordType]
+    index_fields: ClassVar[tuple[str, ...]] = ("text",)
+
+    id: str
+    """Its key; given once, it never changes."""
+    owner: Owner
+    created_at: datetime
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
+        value: dict[str, Any] = {}
+        for name in (f.name for f in fields(self) if f.name not in ("id", "owner")):
+            content = getattr(self, name)
+            value[name] = content.isoformat() if isinstance(content, datetime) else content
+        return value
+
+    @classmethod
+    def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
+        """Read a record from a store; fields that a later version added are passed over."""
+        known: dict[str, Any] = {}
+        for name in (f.name for f in fields(cls) if f.name in value):
+            content = value[name]
+            if name in _TIMES and content is not None:
+                content = datetime.fromisoformat(content)
+            known[name] = content
+        return cls(id=key, owner=owner, **known)
+
+
+_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note(_Stored):
+    """One self-contained sentence worth keeping."""
+
+    type: ClassVar[RecordType] = "note"
+
+    text: str
+    kind: Kind = "fact"
+    slot: str | None = None
+    """What the note says a value of, such as "home city": an owner has one active note for it."""
+    importance: float = 0.5
+    """0 (trivial) to 1 (critical)."""
+    pinned: bool = False
+    """Whether it is in every prompt."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    status: Status = "active"
+    version: int = 1
+    """Counts the texts that this note has had; older ones are kept as `id@1`, `id@2`, ..."""
+    mentions: int = 1
+    """How often it was said."""
+    author: str = ""
+    """The user with whom it came up; for a user's own note that user."""
+    updated_at: datetime
+    """When it was last said or changed."""
+    valid_from: datetime
+    valid_until: datetime | None = None
+    """When it was superseded; `None` while it holds."""
+    superseded_by: str | None = None
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the note as a JSON dict, with the digests by which duplicates are found."""
+        return {
+            **_Stored.to_value(self),
+            "metadata": dict(self.metadata),
+            "text_digest": text_digest(self.kind, self.text),
+            "slot_digest": None if self.slot is None else slot_digest(self.slot),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message(_Stored):
+    """One message as it was said: the evidence behind the notes."""
+
+    type: ClassVar[RecordType] = "message"
+    index_fields: ClassVar[tuple[str, ...]] = ("search_text",)
+
+    text: str
+    speaker: str
+    """The message's name, else its role."""
+    role: Literal["user", "assistant"]
+    thread_id: str
+    message_id: str
+    """The message's own id in its thread."""
+    position: int
+    """Its place among the messages it was logged with; orders those of one moment."""
+
+    @staticmethod
+    def id_of(thread_id: str, message_id: str) -> str:
+        """Return the id of a message: it is one record, however often it is logged."""
+        return record_id("message", thread_id, message_id)
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the message as a JSON dict, with the text that is embedded."""
+        search_text = f"[{long_date(self.created_at)}] {self.speaker}: {self.text}"
+        return {**_Stored.to_value(self), "search_text": search_text}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode(_Stored):
+    """The record of one finished task."""
+
+    type: ClassVar[RecordType] = "episode"
+
+    task: str
+    approach: str = ""
+    outcome: Outcome = "completed"
+    duration_ms: int | None = None
+    token_cost: int | None = None
+    """Tokens that the models reported."""
+    quality_score: float | None = None
+    """0 to 1; `None` until somebody judges it."""
+    notes: str = ""
+    error: str | None = None
+    thread_id: str | None = None
+
+    @staticmethod
+    def id_of(thread_id: str | None, turn_id: str) -> str:
+        """Return the id of a turn's episode: a turn has one, however often it is logged."""
+        return record_id("episode", thread_id or "", turn_id)
+
+    @property
+    def text(self) -> str:
+        """The episode as it is searched and shown."""
+        parts = {
+            "Task": self.task,
+            "Approach": self.approach,
+            "Outcome": f"{self.outcome}: {self.error}" if self.error else self.outcome,
+            "Notes": self.notes,
+        }
+        return "\n".join(f"{name}: {part}" for name, part in parts.items() if part)
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the episode as a JSON dict, with its text."""
+        return {**_Stored.to_value(self), "text": self.text}
+
+
+Record = Note | Message | Episode
+RECORD_CLASSES: dict[RecordType, type[Note] | type[Message] | type[Episode]] = {
+    "note": Note,
+    "message": Message,
+    "episode": Episode,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that a query found."""
+
+    record: Record
+    text: str
+    score: float
+    """What it is ranked by; higher is better. Comparable within one recall alone."""
+    parts: Mapping[str, float]
+    """What the score is made of: `cosine`, `bm25`, `coverage`, `relevance`, `recency`,
+    `importance`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a memory knows about a query; iterating it gives its hits."""
+
+    query: str
+    profile: tuple[Note, ...] = ()
+    """Pinned notes, and all notes while there are few."""
+    recent: tuple[Message | Episode, ...] = ()
+    """The last messages of the user's latest other session, and its episode; oldest first."""
+    hits: tuple[Hit, ...] = ()
+    """What is relevant to the query, best first."""
+    episodes: tuple[Hit, ...] = ()
+    """Similar past tasks, best first."""
+    nothing_known: bool = True
+    """Whether no record was relevant enough; `profile` and `recent` may hold something still."""
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def prompt(self, max_tokens: int = 1000) -> str:
+        """Return the block that a model reads; empty only when the memory is empty."""
+        from langgraph_memory.prompts import memory_block
+
+        return memory_block(self, max_tokens)
+
+    def explain(self) -> str:
+        """Return a line for each hit: its score, what it is made of, and its text."""
+        return "\n".join(
+            f"{hit.score:.3f}  "
+            + "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items())
+            + f"  {hit.record.type} {hit.record.id}  {hit.text!r}"
+            for hit in (*self.hits, *self.episodes)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to one record."""
+
+    action: Action
+    record: Record
+    previous: Record | None = None
+    """The record as it was before."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was deleted."""
+
+    ids: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many records of each type."""
+
+
+_MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+
+
+def long_date(moment: datetime) -> str:
+    """Return a date as people write it, so that "in May" finds it.
+
+    Example:
+        >>> from datetime import UTC
+        >>> long_date(datetime(2026, 5, 2, tzinfo=UTC))
+        '2 May 2026'
+    """
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+def record_id(type: RecordType, *content: str | int) -> str:
+    """Return the id of a record that its content names: the same content meets in one row.
+
+    Example:
+        >>> record_id("message", "monday", "m-1") == record_id("message", "monday", "m-1")
+        True
+    """
+    address = json.dumps([type, *content]).encode()
+    return hashlib.blake2b(address, digest_size=12).hexdigest()
+
+
+def normalise(text: str) -> str:
+    """Return a text as duplicates are compared: white space folded, and case."""
+    return " ".join(text.split()).casefold()
+
+
+def text_digest(kind: str, text: str) -> str:
+    """Return by what notes of the same kind and text are found."""
+    return record_id("note", "text", kind, normalise(text))
+
+
+def slot_digest(slot: str) -> str:
+    """Return by what the note of a slot is found."""
+    return record_id("note", "slot", normalise(slot))

@@ -1,0 +1,304 @@
+"""One run of a graph, as memory sees it: whose it is, what to recall for it, what to keep of it.
+
+The surfaces (nodes, and middleware) call this; it calls `Memory` alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+from langchain_core.messages import BaseMessage
+from langgraph.config import get_config
+from langgraph.runtime import get_runtime
+
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.memory import Memory
+from langgraph_memory.messages import (
+    current_turn,
+    is_said,
+    is_small_talk,
+    last_user_message,
+    text_of,
+    token_cost,
+    tool_names,
+    turn_id,
+)
+from langgraph_memory.ranking import Quotas, select
+from langgraph_memory.records import Message, Recalled, Record
+from langgraph_memory.scope import Scope, run_owner_id, run_user
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+OnError = Literal["log", "raise"]
+
+_CANDIDATES = 50  # hits asked for, of which the quotas choose
+_SHORT_QUERY_WORDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Where a run's user, project and agent come from, if the caller says so."""
+
+    user: Scope | None = None
+    project: Scope | None = None
+    agent: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    """How a run recalls."""
+
+    quotas: Quotas
+    max_tokens: int
+    timeout: float | None
+    """Seconds; `None` waits for ever."""
+    on_error: OnError
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("log", "raise"):
+            raise ConfigurationError(f"on_error= is 'log' or 'raise', got {self.on_error!r}")
+        if self.timeout is not None and self.timeout <= 0:
+            raise ConfigurationError(f"timeout= is a time in seconds, got {self.timeout!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a graph."""
+
+    memory: Memory
+    user: str
+    project: str | None
+    agent: str | None
+    thread_id: str | None
+    resumable: bool
+    """Whether a checkpointer keeps the messages, with their ids, from one run to the next."""
+    node: str | None
+    write: Callable[[Any], None]
+    """Writes to the custom stream."""
+
+    # -- before the model --
+
+    def recall(self, query: str, known: Sequence[BaseMessage], how: Recalling) -> str:
+        """Return the block for a query; an empty one if recalling fails and errors are logged.
+
+        Args:
+            query: What to recall.
+            known: Messages that the model sees anyway.
+            how: Quotas, budget and time.
+        """
+        self.memory.warm_up()
+        started = self.memory.clock()
+        try:
+            recalled = _within(how.timeout, lambda: self.memory.recall(query, **self._recall_args))
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
+            return self._failed(error, how.on_error)
+        return self._block(recalled, known, how, started)
+
+    async def arecall(self, query: str, known: Sequence[BaseMessage], how: Recalling) -> str:
+        """Async form of `recall`."""
+        await self.memory.awarm_up()
+        started = self.memory.clock()
+        try:
+            recalled = await asyncio.wait_for(
+                self.memory.arecall(query, **self._recall_args), how.timeout
+            )
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
+            return self._failed(error, how.on_error)
+        return self._block(recalled, known, how, started)
+
+    @property
+    def _recall_args(self) -> dict[str, Any]:
+        return {
+            "user": self.user,
+            "project": self.project,
+            "agent": self.agent,
+            "thread_id": self.thread_id,
+            "limit": _CANDIDATES,
+        }
+
+    def _failed(self, error: Exception, on_error: OnError) -> str:
+        self.write({"type": "memory.failed", "user": self.user, "error": repr(error)})
+        if on_error == "raise":
+            raise error
+        logger.warning("recall failed; the agent answers without memory", exc_info=error)
+        return ""
+
+    def _block(
+        self, recalled: Recalled, known: Sequence[BaseMessage], how: Recalling, started: datetime
+    ) -> str:
+        chosen = select(recalled, how.quotas, {message.id for message in known if message.id})
+        records = [*chosen.profile, *chosen.recent]
+        records += [hit.record for hit in (*chosen.hits, *chosen.episodes)]
+        self._tell("memory.recalled", records, started)
+        return chosen.prompt(how.max_tokens)
+
+    # -- after the model --
+
+    def log(self, messages: Sequence[BaseMessage]) -> list[Message]:
+        """Keep what was said and is not kept yet."""
+        return self.memory.log_turn(self._kept(messages), **self._log_args(messages))
+
+    async def alog(self, messages: Sequence[BaseMessage]) -> list[Message]:
+        """Async form of `log`."""
+        return await self.memory.alog_turn(self._kept(messages), **self._log_args(messages))
+
+    def save(
+        self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
+    ) -> None:
+        """Keep a finished turn: what was said, and an episode if it was more than small talk.
+
+        Args:
+            messages: All messages of the state.
+            episodes: Whether to log an episode.
+            began: When the turn began, if that is known.
+        """
+        started = self.memory.clock()
+        saved: list[Record] = [*self.log(messages)]
+        if episodes and (fields := self._episode(messages, began or self._began(messages))):
+            saved.append(self.memory.log_episode(**fields))
+        self._tell("memory.saved", saved, started)
+
+    async def asave(
+        self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
+    ) -> None:
+        """Async form of `save`."""
+        started = self.memory.clock()
+        saved: list[Record] = [*await self.alog(messages)]
+        if episodes and (fields := self._episode(messages, began or await self._abegan(messages))):
+            saved.append(await self.memory.alog_episode(**fields))
+        self._tell("memory.saved", saved, started)
+
+    # -- parts of the above --
+
+    def _kept(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+        # Without a checkpointer a client sends its history anew, under new ids.
+        return messages if self.resumable else current_turn(messages)
+
+    def _thread(self, messages: Sequence[BaseMessage]) -> str:
+        if self.thread_id is not None:
+            return self.thread_id
+        start = last_user_message(messages)
+        return turn_id(start) if start is not None else "no thread"
+
+    def _log_args(self, messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        return {"user": self.user, "thread_id": self._thread(messages)}
+
+    def _start_id(self, messages: Sequence[BaseMessage]) -> str:
+        start = last_user_message(messages)
+        own = "" if start is None else turn_id(start)
+        return Message.id_of(self._thread(messages), own)
+
+    def _began(self, messages: Sequence[BaseMessage]) -> datetime | None:
+        """Return when the user's message was kept, which `with_memory` does at once."""
+        record = self.memory.get(self._start_id(messages), user=self.user)
+        return record.created_at if record is not None else None
+
+    async def _abegan(self, messages: Sequence[BaseMessage]) -> datetime | None:
+        record = await self.memory.aget(self._start_id(messages), user=self.user)
+        return record.created_at if record is not None else None
+
+    def _episode(
+        self, messages: Sequence[BaseMessage], began: datetime | None
+    ) -> dict[str, Any] | None:
+        """Return the fields of a turn's episode, or `None` if it is not worth one."""
+        turn = current_turn(messages)
+        tools = tool_names(turn)
+        if not turn or is_small_talk(text_of(turn[0]), tools):
+            return None
+        took = None if began is None else (self.memory.clock() - began).total_seconds()
+        steps = [f"node: {self.node}"] if self.node else []
+        steps += [f"tools: {', '.join(tools)}"] if tools else []
+        return {
+            "task": text_of(turn[0]),
+            "user": self.user,
+            "approach": "; ".join(steps),
+            "duration_ms": None if took is None else max(round(1000 * took), 0),
+            "token_cost": token_cost(turn),
+            "thread_id": self._thread(messages),
+            "turn_id": turn_id(turn[0]),
+        }
+
+    def _tell(self, event: str, records: Sequence[Record], started: datetime) -> None:
+        items = [{"id": r.id, "type": r.type, "text": r.text} for r in records]
+        took = (self.memory.clock() - started).total_seconds()
+        self.write({"type": event, "user": self.user, "items": items, "ms": round(1000 * took, 1)})
+
+
+def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = None) -> Run:
+    """Return the run that is going on in this context.
+
+    Raises:
+        MissingUserError: If it does not say whose memory it uses.
+        ConfigurationError: If there is no store.
+    """
+    config: Mapping[str, Any] = get_config()
+    configurable = config.get("configurable") or {}
+    runtime: Any = get_runtime()
+    user = run_user(scopes.user, state, config, runtime)
+    bound = memory.using(getattr(runtime, "store", None))
+    _ = bound.store
+    thread_id = configurable.get("thread_id")
+    return Run(
+        memory=bound,
+        user=user,
+        project=run_owner_id("project", scopes.project, state, config, runtime),
+        agent=run_owner_id("agent", scopes.agent, state, config, runtime),
+        thread_id=None if thread_id is None else str(thread_id),
+        resumable=thread_id is not None and configurable.get("__pregel_checkpointer") is not None,
+        node=node,
+        write=getattr(runtime, "stream_writer", None) or (lambda _: None),
+    )
+
+
+def query_of(messages: Sequence[BaseMessage]) -> str:
+    """Return what to recall for a conversation: its latest user message.
+
+    A short one ("the same again, please") is nothing to go by: what the user said before it is put
+    before it.
+    """
+    asked = [text_of(m) for m in messages if m.type == "human" and is_said(m)]
+    if not asked:
+        return ""
+    if len(asked) > 1 and len(asked[-1].split()) <= _SHORT_QUERY_WORDS and len(asked[-1]) <= 40:
+        return "\n".join(asked[-2:])
+    return asked[-1]
+
+
+def _within(timeout: float | None, function: Callable[[], T]) -> T:
+    """Call a function, and give up waiting after some seconds.
+
+    Raises:
+        TimeoutError: If it took longer. It goes on in a thread that ends with the process.
+    """
+    if timeout is None:
+        return function()
+    outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def call() -> None:
+        try:
+            outcome.put((function(), None))
+        except BaseException as error:  # noqa: BLE001  # handed to the caller's thread, which raises it
+            outcome.put((None, error))
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(call,), daemon=True, name="recall").start()
+    try:
+        result, error = outcome.get(timeout=timeout)
+    except queue.Empty:
+        raise TimeoutError(f"recall took longer than {timeout} s") from None
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]  # there was no error, so it is the result

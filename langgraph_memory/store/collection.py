@@ -1,0 +1,377 @@
+"""One open Chroma collection: its client, its lock, its partitions in memory.
+
+All stores on one path in one process share it, so that each sees what the others write. Writes go
+to Chroma first and then into the cached partitions; a partition whose write failed is dropped, not
+patched. Writes and loads take turns under one lock (Chroma itself does one thing at a time), which
+makes loads single-flight and lets no write slip by a load; reads of what is cached take none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sqlite3
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from langgraph_memory.embedding import (
+    Fingerprint,
+    fingerprint_from_metadata,
+    fingerprint_to_metadata,
+)
+from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.store.partition import Partition, PartitionCache
+from langgraph_memory.store.rows import (
+    Namespace,
+    Row,
+    StoredItem,
+    item_rows,
+    items_from_rows,
+    namespace_of,
+    namespace_row,
+    part_of,
+    read_envelope,
+    row_id,
+    tombstone,
+)
+
+COLLECTION = "langgraph_memory"
+SCHEMA = 1
+"""Version of the layout of rows; stored with the collection."""
+
+_PAGE = 5_000  # rows a call reads: Chroma fails above 32,766 with metadata
+_INCLUDE: Any = ["metadatas", "documents", "embeddings"]
+
+
+@dataclass(slots=True)
+class Write:
+    """What one batch changes in one namespace."""
+
+    put: list[StoredItem] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What a write has to know of the item that it replaces."""
+
+    created_at: Any
+    indexed: int
+
+
+class Collection:
+    """An open collection, shared by the stores that use it and closed by the last of them."""
+
+    def __init__(
+        self, client: Any, name: str, cache_bytes: int, on_close: Callable[[], None]
+    ) -> None:
+        self._name = name
+        self._on_close = on_close
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._cache = PartitionCache(cache_bytes)
+        self._catalogue: list[Namespace] | None = None
+        self._announced: set[Namespace] = set()
+        self.users = 0
+        with chroma_errors("opening the collection"):
+            self._rows = client.get_or_create_collection(
+                name,
+                embedding_function=None,
+                metadata={"schema": SCHEMA},
+                configuration={"hnsw": {"space": "cosine"}},
+            )
+            self._max_rows = int(client.get_max_batch_size())
+            self._check_layout()
+            self._clean_up()
+
+    # -- the fingerprint --
+
+    @property
+    def fingerprint(self) -> Fingerprint | None:
+        """By what the stored vectors were made; `None` while there are none."""
+        return fingerprint_from_metadata(self._rows.metadata or {})
+
+    def confirm(self, fingerprint: Fingerprint) -> None:
+        """Check a whole fingerprint against the stored one, and store it if there is none.
+
+        Raises:
+            EmbedderMismatchError: If the stored vectors were made otherwise.
+        """
+        with self._lock:
+            stored = self.fingerprint
+            if stored is not None:
+                fingerprint.check(stored)
+                return
+            with chroma_errors("storing the embedder's fingerprint"):
+                self._rows.modify(
+                    metadata={"schema": SCHEMA, **fingerprint_to_metadata(fingerprint)}
+                )
+
+    # -- reading --
+
+    def get(self, addresses: Sequence[tuple[Namespace, str]]) -> list[StoredItem | None]:
+        """Return items by namespace and key; partitions that are not cached are not loaded."""
+        self._check_process()
+        found: list[StoredItem | None] = []
+        missing: dict[str, int] = {}
+        for i, (namespace, key) in enumerate(addresses):
+            partition = self._cache.get(namespace)
+            found.append(partition.get(key) if partition is not None else None)
+            if partition is None:
+                missing[row_id(namespace, key)] = i
+        if missing:
+            with self._lock, chroma_errors("reading"):
+                rows = self._rows.get(ids=list(missing), include=_INCLUDE)
+            for id, *row in zip(
+                rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
+            ):
+                metadata, document, vector = row
+                for item in items_from_rows([metadata], [document], np.asarray([vector])):
+                    found[missing[id]] = item
+        return found
+
+    def partitions(self, namespaces: Iterable[Namespace]) -> list[Partition]:
+        """Return the partitions of some namespaces, loading what is not cached in one read."""
+        self._check_process()
+        wanted = list(dict.fromkeys(namespaces))
+        found = {namespace: self._cache.get(namespace) for namespace in wanted}
+        if None in found.values():
+            with self._lock:
+                missing = [ns for ns in wanted if (part := self._cache.get(ns)) is None]
+                found |= {ns: part for ns in wanted if (part := self._cache.get(ns)) is not None}
+                for partition in self._load(missing):
+                    self._cache.put(partition)
+                    found[partition.namespace] = partition
+        return [partition for partition in found.values() if partition is not None]
+
+    def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
+        """Return the namespaces under a prefix that hold an item, sorted."""
+        self._check_process()
+        with self._lock:
+            known = self._known()
+            start = bisect_left(known, prefix)
+            under = itertools.takewhile(
+                lambda namespace: namespace[: len(prefix)] == prefix,
+                itertools.islice(known, start, None),
+            )
+            return list(under)
+
+    # -- writing --
+
+    def write(self, writes: Mapping[Namespace, Write], dims: int) -> None:
+        """Put and delete items, all of them or none.
+
+        An item that replaces another keeps its `created_at`. A failed write leaves the cache
+        without the partitions it touched.
+
+        Args:
+            writes: What changes, by namespace; an item is named once.
+            dims: How many dimensions the collection's vectors have.
+
+        Raises:
+            StoreError: If Chroma fails, or the batch has more rows than it takes at once.
+        """
+        self._check_process()
+        with self._lock:
+            before = self._before(writes)
+            writes = {ns: _keep_created(ns, write, before) for ns, write in writes.items()}
+            emptied = self._emptied(writes)
+            rows = self._new_rows(writes, dims)
+            gone = _gone_ids(writes, before) | {row_id(ns): ns for ns in emptied}
+            try:
+                self._send(rows, gone, dims)
+            except BaseException:
+                for namespace in writes:
+                    self._cache.drop(namespace)
+                self._catalogue = None
+                self._announced.clear()
+                raise
+            for namespace, write in writes.items():
+                self._cache.apply(namespace, write.put, write.deleted)
+                self._follow(namespace, write, namespace in emptied)
+
+    # -- closing --
+
+    def close(self) -> None:
+        """Let go of the client; a forked child leaves its parent's alone."""
+        if os.getpid() == self._process:
+            with self._lock:
+                self._cache.clear()
+                self._on_close()
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it was opened before this process was forked."""
+        return os.getpid() != self._process
+
+    # -- parts of the above; the lock is held --
+
+    def _check_process(self) -> None:
+        if self.foreign:
+            raise StoreError(
+                "this store was opened before the process forked, and Chroma hangs in the child: "
+                "open the store after the fork"
+            )
+
+    def _check_layout(self) -> None:
+        metadata = self._rows.metadata or {}
+        space = (self._rows.configuration_json.get("hnsw") or {}).get("space")
+        if metadata.get("schema") != SCHEMA or space != "cosine":
+            raise ConfigurationError(
+                f"the collection {self._name!r} was not written by this version: schema "
+                f"{metadata.get('schema')!r} and distance {space!r}, expected {SCHEMA} and 'cosine'"
+            )
+
+    def _clean_up(self) -> None:
+        """Remove tombstones that a killed process left."""
+        while ids := self._rows.get(where={"state": "tombstone"}, limit=_PAGE, include=[])["ids"]:
+            self._rows.delete(ids=ids)
+
+    def _read(self, where: dict[str, Any], include: Any) -> Iterator[Any]:
+        offset = 0
+        while True:
+            with chroma_errors("reading"):
+                page = self._rows.get(where=where, limit=_PAGE, offset=offset, include=include)
+            yield page
+            if len(page["ids"]) < _PAGE:
+                return
+            offset += _PAGE
+
+    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
+        if not namespaces:
+            return []
+        metadatas: list[Any] = []
+        documents: list[Any] = []
+        vectors: list[Any] = []
+        parts = [part_of(namespace) for namespace in namespaces]
+        for page in self._read({"part": {"$in": parts}}, _INCLUDE):
+            metadatas += page["metadatas"]
+            documents += page["documents"]
+            if len(page["ids"]):
+                vectors.append(page["embeddings"])
+        matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
+        items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
+        for item in items_from_rows(metadatas, documents, matrix):
+            items[item.namespace].append(item)
+        return [Partition.of(namespace, found) for namespace, found in items.items()]
+
+    def _known(self) -> list[Namespace]:
+        if self._catalogue is None:
+            self._catalogue = sorted(
+                namespace_of(metadata["part"])
+                for page in self._read({"state": "namespace"}, ["metadatas"])
+                for metadata in page["metadatas"]
+            )
+        return self._catalogue
+
+    def _before(self, writes: Mapping[Namespace, Write]) -> dict[str, _Before]:
+        """Return what the touched items are now, by the id of their row."""
+        before: dict[str, _Before] = {}
+        unknown: list[str] = []
+        for namespace, write in writes.items():
+            partition = self._cache.get(namespace)
+            for key in (*(item.key for item in write.put), *write.deleted):
+                id = row_id(namespace, key)
+                if partition is None:
+                    unknown.append(id)
+                elif (item := partition.get(key)) is not None:
+                    before[id] = _Before(item.created_at, len(item.vectors))
+        for start in range(0, len(unknown), _PAGE):
+            with chroma_errors("reading"):
+                rows = self._rows.get(ids=unknown[start : start + _PAGE], include=["metadatas"])
+            for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
+                if metadata.get("state") != "tombstone":
+                    _, created_at, _, indexed = read_envelope(metadata)
+                    before[id] = _Before(created_at, indexed)
+        return before
+
+    def _emptied(self, writes: Mapping[Namespace, Write]) -> set[Namespace]:
+        shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
+        return {
+            partition.namespace
+            for partition in self.partitions(shrinking)
+            if len(partition) and not partition.keys - set(writes[partition.namespace].deleted)
+        }
+
+    def _new_rows(self, writes: Mapping[Namespace, Write], dims: int) -> list[Row]:
+        rows = [
+            row for write in writes.values() for item in write.put for row in item_rows(item, dims)
+        ]
+        fresh = [ns for ns, write in writes.items() if write.put and ns not in self._announced]
+        return rows + [namespace_row(namespace, dims) for namespace in fresh]
+
+    def _send(self, rows: Sequence[Row], gone: Mapping[str, Namespace], dims: int) -> None:
+        if rows:
+            # Deletions ride along as tombstones, so that the batch is one call.
+            rows = [*rows, *(tombstone(id, namespace, dims) for id, namespace in gone.items())]
+        if len(rows) > self._max_rows or len(gone) > self._max_rows:
+            raise StoreError(
+                f"a batch is written whole, and this one has {max(len(rows), len(gone)):,} rows; "
+                f"Chroma takes {self._max_rows:,} at once: split it"
+            )
+        with chroma_errors("writing"):
+            if rows:
+                self._rows.upsert(
+                    ids=[row.id for row in rows],
+                    embeddings=np.stack([row.vector for row in rows]),
+                    metadatas=[row.metadata for row in rows],
+                    documents=[row.document for row in rows],
+                )
+            if gone:
+                self._rows.delete(ids=list(gone))
+
+    def _follow(self, namespace: Namespace, write: Write, emptied: bool) -> None:
+        if emptied:
+            self._announced.discard(namespace)
+        elif write.put:
+            self._announced.add(namespace)
+        else:
+            return
+        if self._catalogue is not None:
+            place = bisect_left(self._catalogue, namespace)
+            if self._catalogue[place : place + 1] == [namespace]:
+                del self._catalogue[place]
+            if write.put:
+                self._catalogue.insert(place, namespace)
+
+
+def _keep_created(namespace: Namespace, write: Write, before: Mapping[str, _Before]) -> Write:
+    put = [
+        replace(item, created_at=old.created_at)
+        if (old := before.get(row_id(namespace, item.key)))
+        else item
+        for item in write.put
+    ]
+    return Write(put, write.deleted)
+
+
+def _gone_ids(
+    writes: Mapping[Namespace, Write], before: Mapping[str, _Before]
+) -> dict[str, Namespace]:
+    """Return the rows that a write leaves behind: deleted items', and fields no longer indexed."""
+    gone: dict[str, Namespace] = {}
+    for namespace, write in writes.items():
+        kept = [(key, 0) for key in write.deleted]
+        kept += [(item.key, max(len(item.vectors), 1)) for item in write.put]
+        for key, fields in kept:
+            old = before.get(row_id(namespace, key))
+            for field_number in range(fields, max(old.indexed, 1) if old else 0):
+                gone[row_id(namespace, key, field_number)] = namespace
+    return gone
+
+
+@contextmanager
+def chroma_errors(doing: str) -> Iterator[None]:
+    """Turn what Chroma raises into a `StoreError`."""
+    from chromadb.errors import ChromaError
+
+    try:
+        yield
+    except (ChromaError, sqlite3.Error, OSError, RuntimeError) as error:
+        raise StoreError(f"Chroma failed while {doing}: {error}") from error

@@ -1,0 +1,273 @@
+"""The rows of one namespace in memory, searched exactly, and a bounded cache of them.
+
+Chroma walks its whole index for a filtered query; one user's rows fit in memory and are compared
+with numpy in a tenth of a millisecond, with no neighbour missed.
+
+A published row never changes: replacing an item appends a row and marks the old one dead. So
+readers need no lock. They take one snapshot and see the state of that moment, while a single
+writer (the collection's lock sees to that) appends.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langgraph_memory.lexical import LexicalIndex, tokens
+from langgraph_memory.store.filters import matches
+from langgraph_memory.store.rows import Namespace, StoredItem
+
+_MASKS_KEPT = 8
+_ROW_OVERHEAD_BYTES = 1_200  # a decoded item, its postings and entries, measured on messages
+
+
+class Snapshot(NamedTuple):
+    """What a reader of a partition sees."""
+
+    rows: int
+    vectors: int
+    alive: NDArray[np.bool_]
+    """Whether each row is the newest of its item; valid up to `rows`."""
+
+
+class Partition:
+    """The items of one namespace, in the order of their last update."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self.namespace = namespace
+        self.bytes = 0
+        self.lexical = LexicalIndex()
+        self._items: list[StoredItem] = []
+        self._row_of: dict[str, int] = {}
+        self._vectors = np.zeros((0, 0), np.float32)
+        self._vector_rows = np.zeros(0, np.int32)
+        self._masks: OrderedDict[str, _Mask] = OrderedDict()
+        self._mask_lock = threading.Lock()
+        self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
+
+    @classmethod
+    def of(cls, namespace: Namespace, items: Sequence[StoredItem]) -> Partition:
+        """Return a partition that holds `items`, given oldest update first."""
+        partition = cls(namespace)
+        partition.apply(items, ())
+        return partition
+
+    def __len__(self) -> int:
+        return len(self._row_of)
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of the items that are there."""
+        return set(self._row_of)
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether most rows are dead, so that the partition is better built anew."""
+        return self._snapshot.rows > 64 + 2 * len(self._row_of)
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of this moment; later writes do not change it."""
+        return self._snapshot
+
+    def item(self, row: int) -> StoredItem:
+        """Return the item in a row."""
+        return self._items[row]
+
+    def get(self, key: str) -> StoredItem | None:
+        """Return the item with a key."""
+        row = self._row_of.get(key)
+        return None if row is None else self._items[row]
+
+    def items(self) -> Iterator[StoredItem]:
+        """Yield the items that are there, oldest update first."""
+        snapshot = self._snapshot
+        for row in np.flatnonzero(snapshot.alive[: snapshot.rows]):
+            yield self._items[row]
+
+    def apply(self, put: Sequence[StoredItem], deleted: Sequence[str]) -> None:
+        """Replace, add and delete items; readers see all of it at once, or nothing yet."""
+        rows, vectors, _ = self._snapshot
+        replaced = [self._row_of[item.key] for item in put if item.key in self._row_of]
+        removed = [self._row_of[key] for key in deleted if key in self._row_of]
+        alive = self._alive_with(rows + len(put), dead=replaced + removed)
+        vectors = self._append_vectors(put, rows, vectors)
+        self._items.extend(put)
+        for item in put:
+            text = "\n".join(item.texts)
+            self.lexical.add(tokens(text))
+            self.bytes += item.vectors.nbytes + 4 * len(text) + _ROW_OVERHEAD_BYTES
+        self._snapshot = Snapshot(rows + len(put), vectors, alive)
+        for key in deleted:
+            self._row_of.pop(key, None)
+        self._row_of.update({item.key: rows + i for i, item in enumerate(put)})
+
+    def similarities(self, query: NDArray[np.float32], snapshot: Snapshot) -> NDArray[np.float32]:
+        """Return each row's cosine similarity to a unit vector, of its best text.
+
+        Args:
+            query: Shape `(dimensions,)`.
+            snapshot: The state to search.
+
+        Returns:
+            Shape `(rows,)`; `-inf` for rows without a vector.
+        """
+        best = np.full(snapshot.rows, -np.inf, np.float32)
+        if snapshot.vectors:
+            rows = self._vector_rows[: snapshot.vectors]
+            np.maximum.at(best, rows, self._vectors[: snapshot.vectors] @ query)
+        return best
+
+    def select(self, filter: Mapping[str, Any] | None, snapshot: Snapshot) -> NDArray[np.bool_]:
+        """Return which rows are alive and meet a filter, as an array of shape `(rows,)`."""
+        alive = snapshot.alive[: snapshot.rows]
+        if not filter:
+            return alive
+        with self._mask_lock:
+            mask = self._mask(filter)
+            mask.extend_down(self._items, 0, snapshot.rows)
+            return alive & mask.values[: snapshot.rows]
+
+    def newest(self, filter: Mapping[str, Any] | None, snapshot: Snapshot) -> Iterator[StoredItem]:
+        """Yield the items that meet a filter, last updated first, looking no further than asked."""
+        alive = snapshot.alive[: snapshot.rows]
+        mask = None
+        if filter:
+            with self._mask_lock:
+                mask = self._mask(filter)
+        for end in range(snapshot.rows, 0, -_Mask.BLOCK):
+            start = max(end - _Mask.BLOCK, 0)
+            wanted = alive[start:end]
+            if mask is not None:
+                with self._mask_lock:
+                    mask.extend_down(self._items, start, snapshot.rows)
+                    wanted = wanted & mask.values[start:end]
+            for row in np.flatnonzero(wanted)[::-1]:
+                yield self._items[start + int(row)]
+
+    def _mask(self, filter: Mapping[str, Any]) -> _Mask:
+        name = json.dumps(filter, sort_keys=True, default=repr)
+        mask = self._masks.get(name)
+        if mask is None:
+            mask = self._masks[name] = _Mask(filter)
+            if len(self._masks) > _MASKS_KEPT:
+                self._masks.popitem(last=False)
+        self._masks.move_to_end(name)
+        return mask
+
+    def _alive_with(self, rows: int, dead: Sequence[int]) -> NDArray[np.bool_]:
+        alive = self._snapshot.alive
+        if len(alive) < rows:
+            alive = np.concatenate([alive, np.ones(max(rows, 64), np.bool_)])
+        elif dead:
+            alive = alive.copy()
+        alive[list(dead)] = False
+        return alive
+
+    def _append_vectors(self, put: Sequence[StoredItem], row: int, used: int) -> int:
+        added = [item.vectors for item in put if len(item.vectors)]
+        if not added:
+            return used
+        block = np.concatenate(added)
+        end = used + len(block)
+        if end > len(self._vectors):
+            capacity = max(end, 2 * len(self._vectors), 16)
+            grown = np.zeros((capacity, block.shape[1]), np.float32)
+            rows = np.zeros(capacity, np.int32)
+            if used:
+                grown[:used] = self._vectors[:used]
+                rows[:used] = self._vector_rows[:used]
+            self._vectors, self._vector_rows = grown, rows
+        self._vectors[used:end] = block
+        self._vector_rows[used:end] = np.repeat(
+            np.arange(row, row + len(put)), [len(item.vectors) for item in put]
+        )
+        return end
+
+
+@dataclass(slots=True, init=False)
+class _Mask:
+    """Which rows meet a filter, worked out once a row: rows do not change."""
+
+    BLOCK = 256
+
+    filter: Mapping[str, Any]
+    values: NDArray[np.bool_]
+    low: int
+    high: int
+    """The rows from `low` to `high` are known."""
+
+    def __init__(self, filter: Mapping[str, Any]) -> None:
+        self.filter = filter
+        self.values = np.zeros(0, np.bool_)
+        self.low = self.high = 0
+
+    def extend_down(self, items: Sequence[StoredItem], low: int, high: int) -> None:
+        if len(self.values) < high:
+            grown = np.zeros(max(high, 2 * len(self.values)), np.bool_)
+            grown[: len(self.values)] = self.values
+            self.values = grown
+        if self.high == self.low:
+            self.low = self.high = high
+        for row in (*range(low, self.low), *range(self.high, high)):
+            self.values[row] = matches(items[row].value, self.filter)
+        self.low, self.high = min(low, self.low), max(high, self.high)
+
+
+class PartitionCache:
+    """Partitions by namespace, within a budget of bytes; the least recently used leave.
+
+    Whoever changes it holds the collection's lock; looking up takes none.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self._bytes = 0
+        self._partitions: OrderedDict[Namespace, Partition] = OrderedDict()
+
+    def get(self, namespace: Namespace) -> Partition | None:
+        """Return a cached partition, and count it as used."""
+        partition = self._partitions.get(namespace)
+        if partition is not None:
+            with suppress(KeyError):  # another thread may just have let it go
+                self._partitions.move_to_end(namespace)
+        return partition
+
+    def put(self, partition: Partition) -> None:
+        """Keep a partition, and let others go until the budget holds; the newest always stays."""
+        self.drop(partition.namespace)
+        self._partitions[partition.namespace] = partition
+        self._bytes += partition.bytes
+        while self._bytes > self.max_bytes and len(self._partitions) > 1:
+            self.drop(next(iter(self._partitions)))
+
+    def apply(
+        self, namespace: Namespace, put: Sequence[StoredItem], deleted: Sequence[str]
+    ) -> None:
+        """Follow a write, if the partition is here."""
+        partition = self._partitions.get(namespace)
+        if partition is None:
+            return
+        before = partition.bytes
+        partition.apply(put, deleted)
+        self._bytes += partition.bytes - before
+        if partition.wasteful:
+            self.put(Partition.of(namespace, list(partition.items())))
+
+    def drop(self, namespace: Namespace) -> None:
+        """Forget a partition: it is read anew when it is next needed."""
+        partition = self._partitions.pop(namespace, None)
+        if partition is not None:
+            self._bytes -= partition.bytes
+
+    def clear(self) -> None:
+        """Forget all partitions."""
+        self._partitions.clear()
+        self._bytes = 0

@@ -1,0 +1,195 @@
+"""The reads of a batch: which partitions they need, and what they find there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from langgraph.store.base import (
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    SearchItem,
+    SearchOp,
+)
+
+from langgraph_memory.embedding import Vectors
+from langgraph_memory.lexical import query_weights
+from langgraph_memory.store.collection import Collection
+from langgraph_memory.store.ops import HybridOp, Match, NewestOp, Scores
+from langgraph_memory.store.partition import Partition
+from langgraph_memory.store.rows import Namespace, StoredItem
+
+T = TypeVar("T")
+
+
+class Reader:
+    """Answers the reads of one batch."""
+
+    def __init__(self, collection: Collection, queries: Sequence[str], vectors: Vectors) -> None:
+        self._collection = collection
+        self._vectors = dict(zip(queries, vectors, strict=True))
+
+    def results(self, ops: Sequence[Any]) -> list[Any]:
+        results: list[Any] = [None] * len(ops)
+        gets = [i for i, op in enumerate(ops) if isinstance(op, GetOp)]
+        found = self._collection.get([(ops[i].namespace, ops[i].key) for i in gets])
+        for i, item in zip(gets, found, strict=True):
+            results[i] = None if item is None else _item(item)
+        partitions = self._partitions(ops)
+        for i, op in enumerate(ops):
+            if isinstance(op, SearchOp):
+                results[i] = self._search(op, partitions[i])
+            elif isinstance(op, HybridOp):
+                results[i] = self._hybrid(op, partitions[i])
+            elif isinstance(op, NewestOp):
+                results[i] = _newest(partitions[i], op.filter, op.limit)
+            elif isinstance(op, ListNamespacesOp):
+                results[i] = list_namespaces(self._collection.namespaces(), op)
+        return results
+
+    def _partitions(self, ops: Sequence[Any]) -> dict[int, list[Partition]]:
+        """Return the partitions of each search; all that are not in memory come with one read."""
+        wanted: dict[int, list[Namespace]] = {}
+        for i, op in enumerate(ops):
+            if isinstance(op, HybridOp):
+                wanted[i] = list(op.namespaces)
+            elif isinstance(op, NewestOp):
+                wanted[i] = [op.namespace]
+            elif isinstance(op, SearchOp):
+                wanted[i] = self._collection.namespaces(tuple(op.namespace_prefix))
+        loaded = {
+            partition.namespace: partition
+            for partition in self._collection.partitions(
+                namespace for namespaces in wanted.values() for namespace in namespaces
+            )
+        }
+        return {i: [loaded[ns] for ns in dict.fromkeys(wanted[i])] for i in wanted}
+
+    def _search(self, op: SearchOp, partitions: Sequence[Partition]) -> list[SearchItem]:
+        end = op.offset + op.limit
+        if not op.query:
+            return [
+                _search_item(item, None)
+                for item in _newest(partitions, op.filter, end)[op.offset :]
+            ]
+        vector = self._vectors[op.query]
+        ranked: list[tuple[float, StoredItem]] = []
+        for partition in partitions:
+            snapshot = partition.snapshot()
+            scores = partition.similarities(vector, snapshot)
+            scores[~partition.select(op.filter, snapshot)] = -np.inf
+            ranked += [(float(scores[row]), partition.item(row)) for row in top(scores, end)]
+        ranked.sort(key=lambda pair: -pair[0])
+        return [_search_item(item, score) for score, item in ranked[op.offset : end]]
+
+    def _hybrid(self, op: HybridOp, partitions: Sequence[Partition]) -> list[Match]:
+        snapshots = [partition.snapshot() for partition in partitions]
+        pairs = list(zip(partitions, snapshots, strict=True))
+        weights = query_weights(
+            op.query, [(part.lexical, snapshot.rows) for part, snapshot in pairs]
+        )
+        vector = self._vectors.get(op.query)
+        parts = []
+        for partition, snapshot in pairs:
+            bm25, coverage = partition.lexical.scores(weights, snapshot.rows)
+            cosine = np.zeros(snapshot.rows, np.float32)
+            if vector is not None:
+                cosine = partition.similarities(vector, snapshot)
+                cosine[np.isneginf(cosine)] = 0
+            parts.append((cosine, bm25, coverage, partition.select(op.filter, snapshot)))
+        if not parts:
+            return []
+        cosine, bm25, coverage, chosen = (
+            np.concatenate(column) for column in zip(*parts, strict=True)
+        )
+        relevance = op.relevance(cosine, bm25)
+        relevance = np.where(chosen, relevance, -np.inf)
+        starts = np.cumsum([0] + [snapshot.rows for snapshot in snapshots])
+        found = []
+        for i in top(relevance, op.limit):
+            which = int(np.searchsorted(starts, i, side="right")) - 1
+            item = partitions[which].item(i - int(starts[which]))
+            scores = (float(part[i]) for part in (cosine, bm25, coverage, relevance))
+            found.append(Match(item, *scores))
+        return found
+
+
+def top(scores: Scores, count: int) -> list[int]:
+    """Return the rows with the highest scores, best first; `-inf` is none.
+
+    Args:
+        scores: Shape `(rows,)`.
+        count: How many rows at most.
+    """
+    if count <= 0:
+        return []
+    rows = np.arange(len(scores))
+    if count < len(scores):
+        # Ties at the border go to the first row, as in a full sort.
+        border = np.partition(scores, len(scores) - count)[len(scores) - count]
+        rows = np.flatnonzero(scores >= border)
+    rows = rows[np.argsort(-scores[rows], kind="stable")][:count]
+    return [int(row) for row in rows if scores[row] > -np.inf]
+
+
+def list_namespaces(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
+    """Return the namespaces that meet an operation's conditions, cut to its depth, its page."""
+    found = {
+        namespace if op.max_depth is None else namespace[: op.max_depth]
+        for namespace in namespaces
+        if all(_condition_holds(condition, namespace) for condition in op.match_conditions or ())
+    }
+    return sorted(found)[op.offset : op.offset + op.limit]
+
+
+def _condition_holds(condition: MatchCondition, namespace: Namespace) -> bool:
+    path = condition.path
+    if len(path) > len(namespace):
+        return False
+    if condition.match_type == "prefix":
+        labels = namespace[: len(path)]
+    elif condition.match_type == "suffix":
+        labels = namespace[len(namespace) - len(path) :]
+    else:
+        raise ValueError(f"unsupported match type {condition.match_type!r}; use prefix or suffix")
+    return all(want in ("*", label) for want, label in zip(path, labels, strict=True))
+
+
+def _newest(
+    partitions: Sequence[Partition], filter: dict[str, Any] | None, count: int
+) -> list[StoredItem]:
+    found: list[StoredItem] = []
+    for partition in partitions:
+        newest = partition.newest(filter, partition.snapshot())
+        found += [item for item, _ in zip(newest, range(count), strict=False)]
+    if len(partitions) > 1:
+        found.sort(key=lambda item: item.updated_at, reverse=True)
+    return found[:count]
+
+
+def _item(item: StoredItem) -> Item:
+    return Item(
+        value=_copy_json(item.value),
+        key=item.key,
+        namespace=item.namespace,
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+    )
+
+
+def _search_item(item: StoredItem, score: float | None) -> SearchItem:
+    return SearchItem(
+        item.namespace, item.key, _copy_json(item.value), item.created_at, item.updated_at, score
+    )
+
+
+def _copy_json(value: T) -> T:
+    """Copy a JSON value, so that a caller who changes theirs does not change ours."""
+    if isinstance(value, dict):
+        return {key: _copy_json(inner) for key, inner in value.items()}  # type: ignore[return-value]
+    if isinstance(value, (list, tuple)):
+        return [_copy_json(inner) for inner in value]  # type: ignore[return-value]
+    return value

@@ -1,0 +1,198 @@
+"""How a LangGraph item lies in Chroma: the rows of one collection, to and fro.
+
+An item is one row; each further indexed field of it is a row of its own. Every namespace has one
+row besides, which the catalogue of namespaces is read from. A row's metadata:
+
+| key | holds |
+|---|---|
+| `part` | the namespace, as a JSON list |
+| `key` | the item's key |
+| `value` | a JSON envelope: the item's value, when it was created and updated, its vector rows |
+| `state` | absent for an item; else `unindexed`, `vector`, `namespace` or `tombstone` |
+| `user`, `project` or `agent` | our own records: the owner's id as it was given |
+| `type` | our own records: note, episode, message, document |
+| `outcome`, `quality_score`, `duration_ms`, `token_cost` | episodes |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langgraph_memory.embedding import replace_surrogates, seeded_vector
+from langgraph_memory.scope import owner_of
+
+Namespace = tuple[str, ...]
+
+_EPISODE_FIELDS = ("outcome", "quality_score", "duration_ms", "token_cost")
+_FIELDS = ("part", "key", "value", "state", "user", "project", "agent", "type", *_EPISODE_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """An item with what a search needs of it: its texts, and a vector for each (or none)."""
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    texts: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    """Shape `(indexed texts, dimensions)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as Chroma's `upsert` takes it."""
+
+    id: str
+    metadata: dict[str, Any]
+    document: str
+    vector: NDArray[np.float32]
+
+
+def row_id(namespace: Namespace, key: str | None = None, field: int = 0) -> str:
+    """Return the id of an item's row, of one of its vector rows, or of a namespace's own row.
+
+    A hash of the structure: no two of them collide, whatever their labels and keys contain.
+    """
+    address: list[Any] = [list(namespace)] if key is None else [list(namespace), key, field]
+    return hashlib.blake2b(json.dumps(address).encode(), digest_size=20).hexdigest()
+
+
+def part_of(namespace: Namespace) -> str:
+    """Return a namespace as the metadata value `part`."""
+    return json.dumps(list(namespace))
+
+
+def namespace_of(part: str) -> Namespace:
+    """Return the namespace that `part_of` was given."""
+    return tuple(json.loads(part))
+
+
+def encode_value(value: Mapping[str, Any]) -> str:
+    """Return a value as JSON text.
+
+    Raises:
+        ValueError: If the value holds something that JSON does not have.
+    """
+    try:
+        return replace_surrogates(json.dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"a store keeps JSON values (dict, list, str, int, float, bool, None): {error}"
+        ) from error
+
+
+def item_rows(item: StoredItem, dims: int) -> list[Row]:
+    """Return the rows of one item: its own, and one for each further indexed text."""
+    metadata = _metadata(item.namespace, key=item.key, **_owner_fields(item.namespace, item.value))
+    indexed = len(item.vectors)
+    metadata["value"] = encode_value(
+        {
+            "value": item.value,
+            "created_at": item.created_at.isoformat(),
+            "updated_at": item.updated_at.isoformat(),
+            "vectors": indexed,
+        }
+    )
+    first = row_id(item.namespace, item.key)
+    if not indexed:
+        metadata["state"] = "unindexed"
+        return [Row(first, metadata, "", seeded_vector(first, dims))]
+    rows = [Row(first, metadata, item.texts[0], item.vectors[0])]
+    for field in range(1, indexed):
+        rows.append(
+            Row(
+                row_id(item.namespace, item.key, field),
+                _metadata(item.namespace, key=item.key, state="vector"),
+                item.texts[field],
+                item.vectors[field],
+            )
+        )
+    return rows
+
+
+def namespace_row(namespace: Namespace, dims: int) -> Row:
+    """Return the row by which the catalogue knows a namespace."""
+    id = row_id(namespace)
+    return Row(id, _metadata(namespace, state="namespace"), "", seeded_vector(id, dims))
+
+
+def tombstone(id: str, namespace: Namespace, dims: int) -> Row:
+    """Return what replaces a row that is deleted in the same call in which others are written."""
+    return Row(id, _metadata(namespace, state="tombstone"), "", seeded_vector(id, dims))
+
+
+def read_envelope(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], datetime, datetime, int]:
+    """Return an item row's value, the times of its creation and update, and its indexed texts."""
+    envelope = json.loads(metadata["value"])
+    return (
+        envelope["value"],
+        datetime.fromisoformat(envelope["created_at"]),
+        datetime.fromisoformat(envelope["updated_at"]),
+        envelope["vectors"],
+    )
+
+
+def items_from_rows(
+    metadatas: Sequence[Mapping[str, Any]], documents: Sequence[str | None], vectors: Any
+) -> list[StoredItem]:
+    """Return the items that rows of Chroma hold, oldest update first; other rows are passed over.
+
+    Args:
+        metadatas: A mapping for each row.
+        documents: A text for each row.
+        vectors: An array of shape `(rows, dimensions)`.
+    """
+    matrix = np.asarray(vectors, np.float32)
+    further: dict[tuple[str, str], list[int]] = {}
+    own: list[int] = []
+    for i, metadata in enumerate(metadatas):
+        state = metadata.get("state")
+        if state == "vector":
+            further.setdefault((metadata["part"], metadata["key"]), []).append(i)
+        elif state in (None, "unindexed"):
+            own.append(i)
+    items = []
+    for i in own:
+        metadata = metadatas[i]
+        value, created_at, updated_at, indexed = read_envelope(metadata)
+        rows = [i, *further.get((metadata["part"], metadata["key"]), ())] if indexed else []
+        texts = tuple(documents[row] or "" for row in rows)
+        item = StoredItem(
+            namespace_of(metadata["part"]),
+            metadata["key"],
+            value,
+            created_at,
+            updated_at,
+            texts,
+            matrix[rows],
+        )
+        items.append(item)
+    items.sort(key=lambda item: item.updated_at)
+    return items
+
+
+def _metadata(namespace: Namespace, **fields: Any) -> dict[str, Any]:
+    # Chroma merges metadata on upsert: a key that is not set to None would survive from before.
+    return {**dict.fromkeys(_FIELDS), "part": part_of(namespace), **fields}
+
+
+def _owner_fields(namespace: Namespace, value: Mapping[str, Any]) -> dict[str, Any]:
+    owned = owner_of(namespace)
+    if owned is None:
+        return {}
+    owner, type = owned
+    fields: dict[str, Any] = {owner.kind: replace_surrogates(owner.id), "type": type}
+    if type == "episode":
+        fields |= {name: value.get(name) for name in _EPISODE_FIELDS}
+    return fields

@@ -1,0 +1,93 @@
+"""Opening a collection, once in a process: all stores on one path share it.
+
+So each sees what the others write, and Chroma is not asked to open a directory twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from langgraph_memory.store.collection import COLLECTION, Collection, chroma_errors
+from langgraph_memory.store.owner import DirectoryLock
+
+_open: dict[object, Collection] = {}
+_open_lock = threading.Lock()
+
+
+def open_directory(directory: Path, cache_bytes: int) -> Collection:
+    """Open the collection in a directory, or share it if this process has it open already."""
+    directory = directory.expanduser().resolve()
+
+    def open_new() -> Collection:
+        import chromadb
+
+        lock = DirectoryLock(directory)
+        lock.acquire()
+        try:
+            with chroma_errors(f"opening {directory}"):
+                client: Any = chromadb.PersistentClient(str(directory), settings=_settings())
+
+            def close() -> None:
+                try:
+                    client.close()
+                finally:
+                    lock.release()
+
+            return Collection(client, COLLECTION, cache_bytes, close)
+        except BaseException:
+            lock.release()
+            raise
+
+    return _shared(directory, open_new)
+
+
+def open_client(client: Any, cache_bytes: int) -> Collection:
+    """Open the collection of a caller's client, which stays theirs to close."""
+
+    def open_new() -> Collection:
+        # The closure keeps the client alive, and with it the id by which it is known.
+        return Collection(client, COLLECTION, cache_bytes, lambda: client and None)
+
+    return _shared(id(client), open_new)
+
+
+def open_in_memory(cache_bytes: int) -> Collection:
+    """Open a collection of its own that is gone when it is closed."""
+    import chromadb
+
+    name = f"{COLLECTION}_{uuid.uuid4().hex}"  # all clients in memory see the same collections
+    client = chromadb.EphemeralClient(settings=_settings())
+    return _shared(
+        name,
+        lambda: Collection(client, name, cache_bytes, lambda: client.delete_collection(name)),
+    )
+
+
+def _settings() -> Any:
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
+
+
+def release(collection: Collection) -> None:
+    """Give back a collection; the last user closes it."""
+    with _open_lock:
+        collection.users -= 1
+        if collection.users > 0:
+            return
+        for key in [key for key, value in _open.items() if value is collection]:
+            del _open[key]
+        collection.close()
+
+
+def _shared(key: object, open_new: Callable[[], Collection]) -> Collection:
+    with _open_lock:
+        collection = _open.get(key)
+        if collection is None or collection.foreign:
+            collection = _open[key] = open_new()
+        collection.users += 1
+        return collection
