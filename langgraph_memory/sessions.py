@@ -1,18 +1,6 @@
 """Sessions: LangGraph threads that are kept on disk and are open to their own user alone.
 
-LangGraph's savers know threads but no users: whoever knows a thread's id can read it and go on
-with it. Here a guard stands before the official SQLite saver. The first write to a thread claims
-it for the user of the run; every later read and write asks whose it is, in one transaction with
-the read or write itself:
-
-```
-get_tuple, list, put, ...           _Guard                  SqliteSaver
-  configurable: user_id, thread_id    whose is the thread?    checkpoints, writes
-                                      table `threads`
-```
-
-The user comes from `configurable.user_id`, the one place that a saver sees however a graph is
-run; `Sessions.config` puts it there.
+The checkpointer of a session works for `invoke` and `ainvoke` alike, and is guarded: see `guard`.
 """
 
 from __future__ import annotations
@@ -21,453 +9,27 @@ import asyncio
 import builtins
 import os
 import re
-import sqlite3
 import threading
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, Self, TypeVar
-from uuid import UUID
+from typing import Self
 
-from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    DeltaChannelHistory,
-)
-from langgraph.checkpoint.base.id import UUID as CheckpointId
-from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from langgraph_memory.clock import parse_time, utc_now
-from langgraph_memory.errors import (
-    ConfigurationError,
-    MissingUserError,
-    StoreError,
-    ThreadOwnerError,
+from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.guard import (
+    Session as Session,
+    SqliteGuard,
+    Threads,
+    in_thread,
+    sqlite_errors,
+    thread_of,
+    user_of,
 )
-from langgraph_memory.scope import check_id
 
 FILE_NAME = "sessions.sqlite"
-TITLE_LENGTH = 60
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_PAGE = 100
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
-_HINTS = {
-    sqlite3.SQLITE_BUSY: "another process keeps it locked; close that one or raise busy_timeout=",
-    sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; make its folder writable",
-    sqlite3.SQLITE_NOTADB: "it is not an SQLite database; give another path",
-    sqlite3.SQLITE_CORRUPT: "it is damaged; restore a backup or move it away",
-    sqlite3.SQLITE_FULL: "the disk is full",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A thread of one user.
-
-    Attributes:
-        thread_id: The id that resumes it.
-        user: Whose thread it is.
-        title: The beginning of its first human message; `None` until there is one.
-        created_at: When it began, in UTC.
-        updated_at: The time of its newest checkpoint, in UTC.
-    """
-
-    thread_id: str
-    user: str
-    title: str | None
-    created_at: datetime
-    updated_at: datetime
-
-
-def _in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Make the async twin of a method: the same, in a thread."""
-
-    @wraps(method)
-    async def twin(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(method, *args, **kwargs)
-
-    return twin
-
-
-# -- what a config says, and what a checkpoint tells ---------------------------------------------
-
-
-class _OwnedThread(str):
-    """A thread id that carries its user.
-
-    LangGraph makes the config of a subgraph's state from the thread id alone. The id that the
-    guard handed out still says as whom it was read.
-    """
-
-    user: str | None = None
-
-
-def _identify(config: RunnableConfig | None) -> tuple[str, str]:
-    """Return the user and the thread that a run's config names."""
-    configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
-    thread = configurable.get("thread_id")
-    user = configurable.get("user_id", getattr(thread, "user", None))
-    if user is None or user == "":
-        raise MissingUserError(
-            "this run does not tell the checkpointer whose thread it is (context= never reaches "
-            "it); use sessions.config(user=..., thread_id=...):\n"
-            '  graph.invoke(..., sessions.config(user="c-2291", thread_id="monday"))'
-        )
-    return _user_id(user), _thread_id(thread)
-
-
-def _user_id(value: object) -> str:
-    return _storable("user", check_id("user", value))
-
-
-def _thread_id(value: object) -> str:
-    if isinstance(value, (int, UUID)) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, str) and value:
-        return _storable("thread_id", value)
-    raise ConfigurationError(
-        f"thread_id= takes a non-empty string or an integer, got {value!r} ({type(value).__name__})"
-    )
-
-
-def _storable(name: str, text: str) -> str:
-    """Refuse the lone surrogates that SQLite cannot store; replacing them would mix up two ids."""
-    try:
-        return text.encode().decode()
-    except UnicodeEncodeError as error:
-        raise ConfigurationError(f"{name}={text!r} is not valid Unicode text") from error
-
-
-def _signed(config: RunnableConfig, user: str, thread: str) -> RunnableConfig:
-    """Return `config` with its user, so that a config which the saver gave can be used again."""
-    owned = _OwnedThread(thread)
-    owned.user = user
-    configurable = {**config["configurable"], "user_id": user, "thread_id": owned}
-    return {**config, "configurable": configurable}
-
-
-def _signed_tuple(found: CheckpointTuple, user: str, thread: str) -> CheckpointTuple:
-    parent = found.parent_config
-    return found._replace(
-        config=_signed(found.config, user, thread),
-        parent_config=_signed(parent, user, thread) if parent else None,
-    )
-
-
-def _title(messages: object) -> str | None:
-    """Return the beginning of the first human message that has text, on one line."""
-    for message in messages if isinstance(messages, list) else [messages]:
-        if isinstance(message, HumanMessage):
-            line = " ".join(message.text[:1000].split())[:TITLE_LENGTH].strip()
-            if line:
-                return line.encode(errors="replace").decode()
-    return None
-
-
-def _checkpoint_time(checkpoint_id: str) -> datetime | None:
-    """Read the time from a checkpoint's id: a UUID of version 6 counts 100 ns since 1582."""
-    try:
-        parsed = CheckpointId(hex=checkpoint_id)
-    except ValueError:
-        return None
-    if parsed.version != 6:
-        return None
-    return _UUID_EPOCH + timedelta(microseconds=parsed.time // 10)
-
-
-def _session(
-    thread: str, user: str, title: str | None, created: str, newest: str | None
-) -> Session:
-    created_at = parse_time(created)
-    # A thread is claimed a moment after its first checkpoint got its id.
-    updated_at = max(created_at, _checkpoint_time(newest or "") or created_at)
-    return Session(thread, user, title, created_at, updated_at)
-
-
-# -- the database --------------------------------------------------------------------------------
-
-
-@contextmanager
-def _sqlite_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        hint = _HINTS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "the database failed")
-        raise StoreError(f"sessions in {path}: {hint} (SQLite: {error})") from error
-
-
-class _Threads:
-    """The claims in a saver's SQLite database, and the transactions of that database."""
-
-    def __init__(self, path: str, busy_timeout: float) -> None:
-        self.path = path
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._closed = False
-        with _sqlite_errors(path):
-            self.conn = sqlite3.connect(
-                path, timeout=busy_timeout, isolation_level=None, check_same_thread=False
-            )
-
-    @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        """Begin a transaction, or join the one that the calling thread is in."""
-        if os.getpid() != self._pid:
-            raise ConfigurationError(
-                f"sessions in {self.path} were opened before a fork; open them in each process"
-            )
-        with self._lock, _sqlite_errors(self.path):
-            if self._closed:
-                raise ConfigurationError(f"sessions in {self.path} are closed")
-            if self.conn.in_transaction:
-                yield self.conn
-                return
-            with self.conn:
-                self.conn.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                yield self.conn
-
-    def create(self) -> None:
-        """Make the table; this takes the write lock, so that a read-only file fails at once."""
-        with self.transaction(write=True) as conn:
-            conn.execute(
-                "CREATE TABLE IF NOT EXISTS threads (thread_id TEXT PRIMARY KEY,"
-                " user_id TEXT NOT NULL, title TEXT, created_at TEXT NOT NULL)"
-            )
-            conn.execute("CREATE INDEX IF NOT EXISTS threads_user ON threads (user_id)")
-        self.conn.execute("PRAGMA secure_delete = ON")
-
-    def admit(self, user: str, thread: str, *, claim: bool) -> bool:
-        """Refuse another user's thread; take one that is nobody's if `claim`.
-
-        Returns:
-            Whether the thread is the user's now.
-        """
-        with self.transaction(write=claim) as conn:
-            owner = self._owner(conn, thread)
-            if owner is None and self._oldest(conn, thread):
-                raise ThreadOwnerError(
-                    f"thread {thread!r} was written without a guard, so nobody knows whose it is; "
-                    f"if it is this user's, say so once: sessions.adopt(user, {thread!r})"
-                )
-            if owner is None and claim:
-                self._claim(conn, user, thread, utc_now())
-                owner = self._owner(conn, thread)
-        if owner is not None and owner != user:
-            raise ThreadOwnerError(f"thread {thread!r} belongs to another user; use another id")
-        return owner is not None
-
-    def adopt(self, user: str, thread: str) -> bool:
-        """Claim a thread that was written without a guard."""
-        with self.transaction(write=True) as conn:
-            if oldest := self._oldest(conn, thread):
-                self._claim(conn, user, thread, _checkpoint_time(oldest) or utc_now())
-            return self.admit(user, thread, claim=False)
-
-    def entitle(self, thread: str, title: str) -> None:
-        """Give a thread its title, once."""
-        query = "UPDATE threads SET title = ? WHERE thread_id = ? AND title IS NULL"
-        with self.transaction(write=True) as conn:
-            conn.execute(query, (title, thread))
-
-    def of(self, user: str) -> list[Session]:
-        """Return a user's threads, newest activity first."""
-        query = (
-            "SELECT thread_id, user_id, title, created_at, (SELECT max(checkpoint_id)"
-            " FROM checkpoints WHERE checkpoints.thread_id = threads.thread_id)"
-            " FROM threads WHERE user_id = ?"
-        )
-        with self.transaction(write=False) as conn:
-            found = [_session(*row) for row in conn.execute(query, (user,))]
-        return sorted(found, key=lambda session: session.updated_at, reverse=True)
-
-    def remove(self, user: str, thread: str) -> bool:
-        """Delete a user's thread from the database, and from its log."""
-        with self.transaction(write=True) as conn:
-            if not self.admit(user, thread, claim=False):
-                return False
-            for table in ("checkpoints", "writes", "threads"):
-                conn.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread,))
-        with self._lock, _sqlite_errors(self.path):
-            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return True
-
-    def close(self) -> None:
-        with self._lock, _sqlite_errors(self.path):
-            self._closed = True
-            self.conn.close()
-
-    @staticmethod
-    def _owner(conn: sqlite3.Connection, thread: str) -> str | None:
-        query = "SELECT user_id FROM threads WHERE thread_id = ?"
-        row = conn.execute(query, (thread,)).fetchone()
-        return row[0] if row else None
-
-    @staticmethod
-    def _oldest(conn: sqlite3.Connection, thread: str) -> str | None:
-        """Return the id of a thread's first checkpoint, if anything of the thread is stored."""
-        query = (
-            "SELECT min(checkpoint_id) FROM (SELECT thread_id, checkpoint_id FROM checkpoints"
-            " UNION ALL SELECT thread_id, checkpoint_id FROM writes) WHERE thread_id = ?"
-        )
-        oldest: str | None = conn.execute(query, (thread,)).fetchone()[0]
-        return oldest
-
-    @staticmethod
-    def _claim(conn: sqlite3.Connection, user: str, thread: str, at: datetime) -> None:
-        query = (
-            "INSERT INTO threads (thread_id, user_id, created_at) VALUES (?, ?, ?)"
-            " ON CONFLICT DO NOTHING"
-        )
-        conn.execute(query, (thread, user, at.isoformat()))
-
-
-# -- the guard -----------------------------------------------------------------------------------
-
-
-class _Guard(BaseCheckpointSaver[str]):
-    """Stands before any synchronous saver, and serves async callers from a thread."""
-
-    threads: _Threads
-
-    @contextmanager
-    def _admitted(
-        self, config: RunnableConfig | None, *, write: bool
-    ) -> Iterator[tuple[RunnableConfig, str, str]]:
-        """Check whose thread it is, and hold the transaction for the read or write."""
-        user, thread = _identify(config)
-        with self.threads.transaction(write=write):
-            self.threads.admit(user, thread, claim=write)
-            yield _signed(config or {}, user, thread), user, thread
-
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with self._admitted(config, write=False) as (own, user, thread):
-            found = super().get_tuple(own)
-        return _signed_tuple(found, user, thread) if found else None
-
-    def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:
-        for page in self._pages(config, **options):
-            yield from page
-
-    async def alist(
-        self, config: RunnableConfig | None, **options: Any
-    ) -> AsyncIterator[CheckpointTuple]:
-        pages = self._pages(config, **options)
-        while page := await asyncio.to_thread(next, pages, ()):
-            for found in page:
-                yield found
-
-    def _pages(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[Sequence[CheckpointTuple]]:
-        """List in pages, so that a caller who stops in the middle holds no lock."""
-        while limit is None or limit > 0:
-            size = _PAGE if limit is None else min(limit, _PAGE)
-            with self._admitted(config, write=False) as (own, user, thread):
-                found = super().list(own, filter=filter, before=before, limit=size)
-                page = [_signed_tuple(each, user, thread) for each in found]
-            yield page
-            if len(page) < size:
-                return
-            before = page[-1].config
-            limit = None if limit is None else limit - size
-
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        with self._admitted(config, write=True) as (own, user, thread):
-            stored = super().put(own, checkpoint, metadata, new_versions)
-            self._entitle(own, thread, checkpoint["channel_values"].items())
-        return _signed(stored, user, thread)
-
-    def put_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        with self._admitted(config, write=True) as (own, _, thread):
-            super().put_writes(own, writes, task_id, task_path)
-            # A channel that keeps deltas is in no checkpoint, only in the writes.
-            self._entitle(own, thread, writes)
-
-    def _entitle(
-        self, own: RunnableConfig, thread: str, values: Iterable[tuple[str, object]]
-    ) -> None:
-        """Set the title once a value of the channel `messages` has one; not in a subgraph."""
-        if own["configurable"].get("checkpoint_ns"):
-            return
-        for channel, value in values:
-            if channel == "messages" and (title := _title(value)):
-                self.threads.entitle(thread, title)
-                return
-
-    def get_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        with self._admitted(config, write=False) as (own, _, _):
-            return super().get_delta_channel_history(config=own, channels=channels)
-
-    aget_tuple: Any = _in_thread(get_tuple)
-    aput: Any = _in_thread(put)
-    aput_writes: Any = _in_thread(put_writes)
-    aget_delta_channel_history: Any = _in_thread(get_delta_channel_history)
-
-    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
-        raise ConfigurationError(
-            "a checkpointer is not told whose threads these are; to delete one, use "
-            "sessions.delete(user, thread_id)"
-        )
-
-    # The saver behind may lack some of these today; it must not gain them unguarded.
-    delete_thread = adelete_thread = delete_for_runs = adelete_for_runs = _refuse
-    copy_thread = acopy_thread = prune = aprune = _refuse
-
-
-class _SqliteGuard(_Guard, SqliteSaver):
-    """The official SQLite saver behind the guard, within the guard's transactions."""
-
-    def __init__(self, threads: _Threads) -> None:
-        super().__init__(threads.conn)
-        self.threads = threads
-
-    @contextmanager
-    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        with self.threads.transaction(write=transaction) as conn, closing(conn.cursor()) as cursor:
-            yield cursor
-
-
-# -- what users hold -----------------------------------------------------------------------------
 
 
 class Sessions:
@@ -481,7 +43,7 @@ class Sessions:
         self._path = path
         self._busy_timeout = busy_timeout
         self._lock = threading.Lock()
-        self._saver: _SqliteGuard | None = None
+        self._saver: SqliteGuard | None = None
         self._closed = False
 
     @property
@@ -499,12 +61,12 @@ class Sessions:
         The user is in `configurable` for the checkpointer and the memory nodes, and in
         `metadata` for callbacks.
         """
-        ids = {"thread_id": _thread_id(thread_id), "user_id": _user_id(user)}
+        ids = {"thread_id": thread_of(thread_id), "user_id": user_of(user)}
         return {"configurable": ids, "metadata": {**ids}}
 
     def list(self, user: str | int) -> builtins.list[Session]:
         """Return a user's threads, newest activity first."""
-        return self._open().threads.of(_user_id(user))
+        return self._open().threads.of(user_of(user))
 
     def latest(self, user: str | int) -> Session | None:
         """Return the thread that a user was in last, or `None`."""
@@ -519,7 +81,7 @@ class Sessions:
         Raises:
             ThreadOwnerError: If the thread is another user's.
         """
-        return self._open().threads.remove(_user_id(user), _thread_id(thread_id))
+        return self._open().threads.remove(user_of(user), thread_of(thread_id))
 
     def adopt(self, user: str | int, thread_id: str | int) -> bool:
         """Give a user a thread that a plain `SqliteSaver` wrote into this database.
@@ -530,7 +92,7 @@ class Sessions:
         Raises:
             ThreadOwnerError: If the thread is another user's already.
         """
-        return self._open().threads.adopt(_user_id(user), _thread_id(thread_id))
+        return self._open().threads.adopt(user_of(user), thread_of(thread_id))
 
     def close(self) -> None:
         """Close the database; closing again does nothing."""
@@ -539,11 +101,11 @@ class Sessions:
             if self._saver is not None:
                 self._saver.threads.close()
 
-    alist = _in_thread(list)
-    alatest = _in_thread(latest)
-    adelete = _in_thread(delete)
-    aadopt = _in_thread(adopt)
-    aclose = _in_thread(close)
+    alist = in_thread(list)
+    alatest = in_thread(latest)
+    adelete = in_thread(delete)
+    aadopt = in_thread(adopt)
+    aclose = in_thread(close)
 
     def __enter__(self) -> Self:
         self._open()
@@ -559,7 +121,7 @@ class Sessions:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
-    def _open(self) -> _SqliteGuard:
+    def _open(self) -> SqliteGuard:
         with self._lock:
             if self._closed:
                 raise ConfigurationError(f"sessions in {self._path} are closed")
@@ -583,9 +145,9 @@ def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -
         ConfigurationError: If `path` is a URL, or empty.
 
     Example:
-        >>> with open_sessions("./memory") as sessions:  # doctest: +SKIP
-        ...     graph = builder.compile(checkpointer=sessions.checkpointer)
-        ...     graph.invoke(inputs, sessions.config(user="c-2291", thread_id="monday"))
+        >>> with open_sessions(":memory:") as sessions:
+        ...     sessions.config(user="c-2291", thread_id="monday")["configurable"]
+        {'thread_id': 'monday', 'user_id': 'c-2291'}
     """
     text = os.fspath(path)
     if not text or _URL.match(text):
@@ -610,11 +172,11 @@ def _database_file(path: str) -> str:
     return str(file)
 
 
-def _open_sqlite(path: str, busy_timeout: float) -> _SqliteGuard:
-    threads = _Threads(path, busy_timeout)
-    saver = _SqliteGuard(threads)
+def _open_sqlite(path: str, busy_timeout: float) -> SqliteGuard:
+    threads = Threads(path, busy_timeout)
+    saver = SqliteGuard(threads)
     try:
-        with _sqlite_errors(path):
+        with sqlite_errors(path):
             saver.setup()
         threads.create()
     except BaseException:
