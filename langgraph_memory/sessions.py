@@ -19,6 +19,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.guard import (
     Session as Session,
+)
+from langgraph_memory.guard import (
     SqliteGuard,
     Threads,
     in_thread,
