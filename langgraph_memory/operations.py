@@ -43,7 +43,7 @@ def get_op(record: Record) -> GetOp:
 def put_op(record: Record) -> PutOp:
     """Return the operation that writes a record."""
     namespace = record.owner.namespace(record.type)
-    return PutOp(namespace, record.id, record.to_value(), index=list(record.index_fields))
+    return PutOp(namespace, record.id, record.to_value(), index=["search_text"])
 
 
 def delete_op(record: Record) -> PutOp:

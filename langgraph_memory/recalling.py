@@ -170,7 +170,7 @@ def holds(record: Record, as_of: datetime | None) -> bool:
 def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) -> list[Match]:
     index = LexicalIndex()
     for item in items:
-        index.add(tokens(str(item.value.get("search_text", item.value.get("text", "")))))
+        index.add(tokens(str(item.value.get("search_text", ""))))
     bm25, coverage = index.scores(query_weights(query, [(index, len(items))]), len(items))
     cosine = np.array([item.score or 0.0 for item in items], np.float32)
     scores = np.stack([cosine, bm25, coverage, ranking.relevance(cosine, bm25)], axis=1)

@@ -1,7 +1,7 @@
 """What a memory holds and what its verbs return: frozen records, and their values in a store.
 
-A record's value is a plain JSON dict with a `text`, so that it can lie in any LangGraph store and
-be read there. `index_fields` names the field of it that is embedded.
+A record's value is a plain JSON dict, so that it can lie in any LangGraph store and be read there.
+Its `search_text` is what is embedded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class _Stored:
     """A record: its fields, and their form in a store."""
 
     type: ClassVar[RecordType]
-    index_fields: ClassVar[tuple[str, ...]] = ("text",)
 
     id: str
     """Its key; given once, it never changes."""
@@ -92,10 +91,11 @@ class Note(_Stored):
     superseded_by: str | None = None
 
     def to_value(self) -> dict[str, Any]:
-        """Return the note as a JSON dict, with the digests by which duplicates are found."""
+        """Return the note as a JSON dict, with the digests by which others like it are found."""
         return {
             **_Stored.to_value(self),
             "metadata": dict(self.metadata),
+            "search_text": self.text if self.slot is None else f"{self.slot}: {self.text}",
             "text_digest": text_digest(self.kind, self.text),
             "slot_digest": None if self.slot is None else slot_digest(self.slot),
         }
@@ -106,7 +106,6 @@ class Message(_Stored):
     """One message as it was said: the evidence behind the notes."""
 
     type: ClassVar[RecordType] = "message"
-    index_fields: ClassVar[tuple[str, ...]] = ("search_text",)
 
     text: str
     speaker: str
@@ -165,7 +164,7 @@ class Episode(_Stored):
 
     def to_value(self) -> dict[str, Any]:
         """Return the episode as a JSON dict, with its text."""
-        return {**_Stored.to_value(self), "text": self.text}
+        return {**_Stored.to_value(self), "search_text": self.text}
 
 
 Record = Note | Message | Episode
