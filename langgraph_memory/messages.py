@@ -78,7 +78,8 @@ def last_user_message(messages: Sequence[BaseMessage]) -> HumanMessage | None:
 def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages from the latest one of the user on."""
     start = last_user_message(messages)
-    return [] if start is None else list(messages[messages.index(start) :])
+    places = [i for i, message in enumerate(messages) if message is start]
+    return list(messages[places[-1] :]) if places else []
 
 
 def turn_id(message: BaseMessage) -> str:

@@ -318,7 +318,9 @@ def _answered(messages: Sequence[BaseMessage], result: Any) -> tuple[Any, list[B
     def cleaned(update: Any) -> Any:
         if isinstance(update, Command):
             return dataclasses.replace(update, update=cleaned(update.update))
-        if isinstance(update, Mapping) and update.get("messages"):
+        if isinstance(update, Mapping) and isinstance(
+            update.get("messages"), (list, tuple, str, Mapping, BaseMessage)
+        ):
             own = with_ids(without_block(message) for message in as_messages(update["messages"]))
             returned.extend(own)
             return {**update, "messages": own}
