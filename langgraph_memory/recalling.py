@@ -69,20 +69,18 @@ class Question:
         owners = len(self.owners)
         rest = list(results)
         searched, rest = rest[: -2 * owners - 2], rest[-2 * owners - 2 :]
-        known = self._candidates(searched, ranking, episodes=False)
-        past = self._candidates(searched, ranking, episodes=True)
-        hits = ranking.hits(known, now, self.min_relevance)
-        tasks = ranking.hits(past, now, self.min_relevance)
+        candidates = self._candidates(searched, ranking)
+        found = ranking.hits(candidates, now, self.min_relevance)
+        hits = [hit for hit in found if not isinstance(hit.record, Episode)]
+        tasks = [hit for hit in found if isinstance(hit.record, Episode)]
         wants_episodes = self.types is not None and "episode" in self.types
-        if wants_episodes:
-            hits = sorted([*hits, *tasks], key=lambda hit: -hit.score)
         return Recalled(
             query=self.query,
             profile=_profile(rest[:owners], rest[owners : 2 * owners], self.as_of),
             recent=_recent(rest[-2], rest[-1], self.thread_id, self.as_of),
-            hits=tuple(hits[: self.limit]),
+            hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
-            nothing_known=not hits and not tasks,
+            nothing_known=not found,
         )
 
     # -- parts of the above --
@@ -127,20 +125,16 @@ class Question:
                 filter.setdefault("metadata", {})[key] = condition
         return filter
 
-    def _candidates(
-        self, searched: Sequence[Any], ranking: Ranking, *, episodes: bool
-    ) -> list[Candidate]:
+    def _candidates(self, searched: Sequence[Any], ranking: Ranking) -> list[Candidate]:
         found: list[Any] = [entry for result in searched for entry in result]
         if found and not isinstance(found[0], Match):
             found = _compare_words(self.query, self._of_asked_namespaces(searched), ranking)
-        candidates = []
-        for match in found:
-            record = read_record(match.item)
-            if record is None or isinstance(record, Episode) is not episodes:
-                continue
-            if self._admits(record, match.item.value):
-                candidates.append(Candidate(record, *match[1:]))
-        return candidates
+        return [
+            Candidate(record, *match[1:])
+            for match in found
+            if (record := read_record(match.item)) is not None
+            and self._admits(record, match.item.value)
+        ]
 
     def _of_asked_namespaces(self, searched: Sequence[Any]) -> list[SearchItem]:
         # A store may take a namespace for a prefix of another, or a label for a pattern.

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from langgraph_memory.scope import Owner, RecordType
@@ -41,7 +42,7 @@ class _Stored:
     def to_value(self) -> dict[str, Any]:
         """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
         value: dict[str, Any] = {}
-        for name in (f.name for f in fields(self) if f.name not in ("id", "owner")):
+        for name in _field_names(type(self)):
             content = getattr(self, name)
             value[name] = content.isoformat() if isinstance(content, datetime) else content
         return value
@@ -49,13 +50,16 @@ class _Stored:
     @classmethod
     def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
         """Read a record from a store; fields that a later version added are passed over."""
-        known: dict[str, Any] = {}
-        for name in (f.name for f in fields(cls) if f.name in value):
-            content = value[name]
-            if name in _TIMES and content is not None:
-                content = datetime.fromisoformat(content)
-            known[name] = content
+        known = {name: value[name] for name in _field_names(cls) if name in value}
+        for name in _TIMES & known.keys():
+            if known[name] is not None:
+                known[name] = datetime.fromisoformat(known[name])
         return cls(id=key, owner=owner, **known)
+
+
+@cache
+def _field_names(cls: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls) if f.name not in ("id", "owner"))
 
 
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
