@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cache
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from langgraph_memory.scope import Owner, RecordType
@@ -57,9 +56,15 @@ class _Stored:
         return cls(id=key, owner=owner, **known)
 
 
-@cache
 def _field_names(cls: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cls) if f.name not in ("id", "owner"))
+    names = _NAMES.get(cls)
+    if names is None:
+        names = tuple(f.name for f in fields(cls) if f.name not in ("id", "owner"))
+        _NAMES[cls] = names
+    return names
+
+
+_NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})

@@ -105,8 +105,9 @@ class Reader:
         cosine, bm25, coverage, chosen = (
             np.concatenate(column) for column in zip(*parts, strict=True)
         )
-        relevance = op.relevance(cosine, bm25)
-        relevance = np.where(chosen, relevance, -np.inf)
+        # What is dead or filtered out must not stretch the scale of what is there.
+        relevance = np.full(len(chosen), -np.inf, np.float32)
+        relevance[chosen] = op.relevance(cosine[chosen], bm25[chosen])
         starts = np.cumsum([0] + [snapshot.rows for snapshot in snapshots])
         found = []
         for i in top(relevance, op.limit):
