@@ -159,6 +159,16 @@ class Embedder:
         rounded = tuple(round(float(x), 3) for x in probe) if self._is_function else None
         self.fingerprint = replace(self.fingerprint, dims=len(probe), probe=rounded)
 
+    def adopt(self, stored: Fingerprint) -> None:
+        """Check a stored fingerprint; a named model need not be asked for its dimensions again.
+
+        Raises:
+            EmbedderMismatchError: If the stored vectors were made by another embedder.
+        """
+        self.fingerprint.check(stored)
+        if ":" in stored.embedder:
+            self.fingerprint = stored
+
     def load(self) -> None:
         """Load the embedded default's weights now; other embedders have nothing to load."""
         if isinstance(self.embeddings, UniversalSentenceEncoder):
@@ -189,9 +199,10 @@ class Embedder:
         lengths = {len(row) for row in rows}
         dims = self.fingerprint.dims or min(lengths)
         if lengths != {dims} or not dims:
-            raise ConfigurationError(
-                f"the embedder {name!r} gave vectors of {sorted(lengths)} dimensions, "
-                f"expected {dims}"
+            raise EmbedderMismatchError(
+                f"the embedder {name!r} gave vectors of {sorted(lengths)} dimensions where {dims} "
+                "are expected: use the embedder that this memory was written with, or say its "
+                "true dimensions in index="
             )
         vectors = np.asarray(rows, np.float32)
         if not np.isfinite(vectors).all():

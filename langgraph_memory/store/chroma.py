@@ -141,7 +141,7 @@ class ChromaStore(BaseStore):
         try:
             stored = collection.fingerprint
             if stored is not None:
-                self._embedder.fingerprint.check(stored)
+                self._embedder.adopt(stored)
         except BaseException:
             self.close()
             raise
