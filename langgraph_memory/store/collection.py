@@ -9,6 +9,7 @@ makes loads single-flight and lets no write slip by a load; reads of what is cac
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sqlite3
 import threading
@@ -40,6 +41,8 @@ from langgraph_memory.store.rows import (
     row_id,
     tombstone,
 )
+
+logger = logging.getLogger(__name__)
 
 COLLECTION = "langgraph_memory"
 SCHEMA = 1
@@ -315,16 +318,23 @@ class Collection:
                 f"a batch is written whole, and this one has {max(len(rows), len(gone)):,} rows; "
                 f"Chroma takes {self._max_rows:,} at once: split it"
             )
-        with chroma_errors("writing"):
-            if rows:
+        if rows:
+            with chroma_errors("writing"):
                 self._rows.upsert(
                     ids=[row.id for row in rows],
                     embeddings=np.stack([row.vector for row in rows]),
                     metadatas=[row.metadata for row in rows],
                     documents=[row.document for row in rows],
                 )
-            if gone:
-                self._rows.delete(ids=list(gone))
+        if gone:
+            try:
+                with chroma_errors("deleting"):
+                    self._rows.delete(ids=list(gone))
+            except StoreError:
+                if not rows:
+                    raise
+                # The batch has landed: tombstones are passed over, and removed at the next opening.
+                logger.warning("tombstones could not be removed yet", exc_info=True)
 
     def _follow(self, namespace: Namespace, write: Write, emptied: bool) -> None:
         if emptied:
