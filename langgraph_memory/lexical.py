@@ -52,6 +52,8 @@ _STEMMER_BY_SCRIPT = (
     (re.compile("[\u0400-\u04ff]"), "russian"),
     (re.compile("[\u0600-\u06ff]"), "arabic"),
 )
+Alive = NDArray[np.bool_]
+
 _stemmers = threading.local()  # a Stemmer object serves one thread at a time
 
 
@@ -125,14 +127,16 @@ def idf(documents: int, frequency: int) -> float:
 class LexicalIndex:
     """An inverted index of rows `0, 1, 2, ...`; readers need no lock while one writer appends.
 
-    A reader passes the number of rows that it knows of, and sees those alone.
+    A reader passes which of the rows that it knows of are alive: later rows do not exist for it,
+    and dead ones do not count.
 
     Example:
         >>> index = LexicalIndex()
         >>> for text in ("ground for a moka pot", "shipped to Rosario"):
         ...     index.add(tokens(text))
-        >>> weights = query_weights("moka", [(index, 2)])
-        >>> bm25, coverage = index.scores(weights, 2)
+        >>> alive = np.ones(2, np.bool_)
+        >>> weights = query_weights("moka", [(index, alive)])
+        >>> bm25, coverage = index.scores(weights, alive)
         >>> coverage.tolist()
         [1.0, 0.0]
     """
@@ -141,7 +145,6 @@ class LexicalIndex:
         self._postings: dict[str, _Posting] = {}
         self._lengths = np.zeros(64, np.float32)
         self._rows = 0
-        self._total_length = 0.0
 
     def add(self, terms: Sequence[str]) -> None:
         """Append one row."""
@@ -154,31 +157,32 @@ class LexicalIndex:
             if posting is None:
                 posting = self._postings[term] = _Posting()
             posting.append(row, count)
-        self._total_length += len(terms)
         self._rows = row + 1
 
-    def frequency(self, term: str, rows: int) -> int:
-        """Return in how many of the first `rows` rows a term occurs."""
+    def frequency(self, term: str, alive: Alive) -> int:
+        """Return in how many of the rows that are alive a term occurs."""
         posting = self._postings.get(term)
-        return 0 if posting is None else len(posting.view(rows)[0])
+        return 0 if posting is None else int(np.count_nonzero(alive[posting.view(len(alive))[0]]))
 
     def scores(
-        self, weights: Mapping[str, float], rows: int
+        self, weights: Mapping[str, float], alive: Alive
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Score the first `rows` rows against weighted query terms.
+        """Score rows against weighted query terms.
 
         Args:
             weights: Each query term with its inverse document frequency.
-            rows: How many rows the reader knows of.
+            alive: The rows that the reader knows of, and whether each of them counts.
 
         Returns:
             Two arrays of shape `(rows,)`: BM25 (0 and up), and coverage, the share of the query's
             weight whose terms occur in the row (0 to 1).
         """
+        rows = len(alive)
         bm25 = np.zeros(rows, np.float32)
         coverage = np.zeros(rows, np.float32)
-        average = max(self._total_length / max(self._rows, 1), 1.0)
         lengths = self._lengths
+        living = lengths[:rows][alive]
+        average = max(float(living.mean()), 1.0) if len(living) else 1.0
         for term, weight in weights.items():
             posting = self._postings.get(term)
             if posting is None:
@@ -219,15 +223,15 @@ class _Posting:
         return self._rows[:used], self._counts[:used]
 
 
-def query_weights(query: str, indexes: Sequence[tuple[LexicalIndex, int]]) -> dict[str, float]:
+def query_weights(query: str, indexes: Sequence[tuple[LexicalIndex, Alive]]) -> dict[str, float]:
     """Return the terms of a query with their inverse document frequency over several indexes.
 
     Args:
         query: The text to look for.
-        indexes: Each index with the number of its rows that count.
+        indexes: Each index with which of its rows count.
     """
-    documents = sum(rows for _, rows in indexes)
+    documents = sum(int(np.count_nonzero(alive)) for _, alive in indexes)
     return {
-        term: idf(documents, sum(index.frequency(term, rows) for index, rows in indexes))
+        term: idf(documents, sum(index.frequency(term, alive) for index, alive in indexes))
         for term in dict.fromkeys(query_tokens(query))
     }

@@ -165,7 +165,8 @@ def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) ->
     index = LexicalIndex()
     for item in items:
         index.add(tokens(str(item.value.get("search_text", ""))))
-    bm25, coverage = index.scores(query_weights(query, [(index, len(items))]), len(items))
+    alive = np.ones(len(items), np.bool_)
+    bm25, coverage = index.scores(query_weights(query, [(index, alive)]), alive)
     cosine = np.array([item.score or 0.0 for item in items], np.float32)
     scores = np.stack([cosine, bm25, coverage, ranking.relevance(cosine, bm25)], axis=1)
     return [Match(cast(Any, item), *row) for item, row in zip(items, scores.tolist(), strict=True)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -259,7 +260,10 @@ class ChromaStore(BaseStore):
             texts = tuple(plan.documents[start : start + count])
             own = vectors[start : start + count]
             start += count
-            item = StoredItem(op.namespace, op.key, dict(op.value), now, now, texts, own)
+            value = dict(op.value)
+            item = StoredItem(
+                op.namespace, op.key, value, now, now, texts, own, size=len(str(value))
+            )
             write.put.append(item)
         return writes
 
@@ -281,9 +285,25 @@ def _checked(op: Any) -> Any:
         if op.limit < 0 or getattr(op, "offset", 0) < 0:
             raise ConfigurationError("limit and offset cannot be negative")
         check_filter(op.filter or {})
+        return _cleaned(op._replace(filter=deepcopy(op.filter)))
+    return _checked_put(_cleaned(op)) if isinstance(op, PutOp) else _cleaned(op)
+
+
+def _cleaned(op: Any) -> Any:
+    """Replace what cannot be stored in a namespace or key, in reads and writes alike."""
     if isinstance(op, (GetOp, PutOp)):
-        op = op._replace(namespace=tuple(op.namespace), key=replace_surrogates(str(op.key)))
-    return _checked_put(op) if isinstance(op, PutOp) else op
+        return op._replace(namespace=_labels(op.namespace), key=replace_surrogates(str(op.key)))
+    if isinstance(op, NewestOp):
+        return op._replace(namespace=_labels(op.namespace))
+    if isinstance(op, SearchOp):
+        return op._replace(namespace_prefix=_labels(op.namespace_prefix))
+    if isinstance(op, HybridOp):
+        return op._replace(namespaces=tuple(map(_labels, op.namespaces)))
+    return op
+
+
+def _labels(namespace: Iterable[str]) -> Namespace:
+    return tuple(replace_surrogates(label) for label in namespace)
 
 
 def _checked_put(op: PutOp) -> PutOp:

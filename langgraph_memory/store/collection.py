@@ -13,6 +13,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -81,6 +82,7 @@ class Collection:
         self._cache = PartitionCache(cache_bytes)
         self._catalogue: list[Namespace] | None = None
         self._announced: set[Namespace] = set()
+        self._order = 0
         self.users = 0
         with chroma_errors("opening the collection"):
             self._rows = client.get_or_create_collection(
@@ -122,12 +124,12 @@ class Collection:
         """Return items by namespace and key; partitions that are not cached are not loaded."""
         self._check_process()
         found: list[StoredItem | None] = []
-        missing: dict[str, int] = {}
+        missing: dict[str, list[int]] = {}
         for i, (namespace, key) in enumerate(addresses):
             partition = self._cache.get(namespace)
             found.append(partition.get(key) if partition is not None else None)
             if partition is None:
-                missing[row_id(namespace, key)] = i
+                missing.setdefault(row_id(namespace, key), []).append(i)
         if missing:
             with self._lock, chroma_errors("reading"):
                 rows = self._rows.get(ids=list(missing), include=_INCLUDE)
@@ -136,7 +138,8 @@ class Collection:
             ):
                 metadata, document, vector = row
                 for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                    found[missing[id]] = item
+                    for i in missing[id]:
+                        found[i] = item
         return found
 
     def partitions(self, namespaces: Iterable[Namespace]) -> list[Partition]:
@@ -183,7 +186,7 @@ class Collection:
         self._check_process()
         with self._lock:
             before = self._before(writes)
-            writes = {ns: _keep_created(ns, write, before) for ns, write in writes.items()}
+            writes = {ns: self._stamped(ns, write, before) for ns, write in writes.items()}
             emptied = self._emptied(writes)
             rows = self._new_rows(writes, dims)
             gone = _gone_ids(writes, before) | {row_id(ns): ns for ns in emptied}
@@ -290,9 +293,19 @@ class Collection:
                 rows = self._rows.get(ids=unknown[start : start + _PAGE], include=["metadatas"])
             for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
                 if metadata.get("state") != "tombstone":
-                    _, created_at, _, indexed = read_envelope(metadata)
-                    before[id] = _Before(created_at, indexed)
+                    envelope = read_envelope(metadata)
+                    before[id] = _Before(envelope["created_at"], envelope["vectors"])
         return before
+
+    def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, _Before]) -> Write:
+        """Give the items their place in the order of writes, and the time they were created."""
+        put = []
+        for item in write.put:
+            self._order = max(self._order + 1, time.time_ns())
+            old = before.get(row_id(namespace, item.key))
+            created_at = item.created_at if old is None else old.created_at
+            put.append(replace(item, created_at=created_at, order=self._order))
+        return Write(put, write.deleted)
 
     def _emptied(self, writes: Mapping[Namespace, Write]) -> set[Namespace]:
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
@@ -349,16 +362,6 @@ class Collection:
                 del self._catalogue[place]
             if write.put:
                 self._catalogue.insert(place, namespace)
-
-
-def _keep_created(namespace: Namespace, write: Write, before: Mapping[str, _Before]) -> Write:
-    put = [
-        replace(item, created_at=old.created_at)
-        if (old := before.get(row_id(namespace, item.key)))
-        else item
-        for item in write.put
-    ]
-    return Write(put, write.deleted)
 
 
 def _gone_ids(

@@ -45,12 +45,19 @@ def check_filter(filter: Mapping[str, Any]) -> None:
         ValueError: If the filter uses an operator that LangGraph does not have.
     """
     for condition in filter.values():
-        if isinstance(condition, Mapping):
-            if _has_operators(condition):
-                for name, operand in condition.items():
-                    _apply(name, None, operand)
-            else:
-                check_filter(condition)
+        _check_condition(condition)
+
+
+def _check_condition(condition: Any) -> None:
+    if isinstance(condition, Mapping):
+        if _has_operators(condition):
+            for name, operand in condition.items():
+                _apply(name, None, operand)
+        for inner in condition.values():
+            _check_condition(inner)
+    elif _is_list(condition):
+        for inner in condition:
+            _check_condition(inner)
 
 
 def _meets(value: Any, condition: Any) -> bool:
@@ -60,14 +67,17 @@ def _meets(value: Any, condition: Any) -> bool:
         return isinstance(value, Mapping) and all(
             _meets(value.get(key), inner) for key, inner in condition.items()
         )
-    if isinstance(condition, Sequence) and not isinstance(condition, (str, bytes)):
+    if _is_list(condition):
         return (
-            isinstance(value, Sequence)
-            and not isinstance(value, (str, bytes))
+            _is_list(value)
             and len(value) == len(condition)
             and all(_meets(mine, theirs) for mine, theirs in zip(value, condition, strict=True))
         )
     return bool(value == condition)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def _has_operators(condition: Mapping[str, Any]) -> bool:

@@ -10,7 +10,6 @@ writer (the collection's lock sees to that) appends.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,7 @@ class Snapshot(NamedTuple):
     rows: int
     vectors: int
     alive: NDArray[np.bool_]
-    """Whether each row is the newest of its item; valid up to `rows`."""
+    """Whether each row is the newest of its item: shape `(rows,)`."""
 
 
 class Partition:
@@ -89,7 +88,7 @@ class Partition:
     def items(self) -> Iterator[StoredItem]:
         """Yield the items that are there, oldest update first."""
         snapshot = self._snapshot
-        for row in np.flatnonzero(snapshot.alive[: snapshot.rows]):
+        for row in np.flatnonzero(snapshot.alive):
             yield self._items[row]
 
     def apply(self, put: Sequence[StoredItem], deleted: Sequence[str]) -> None:
@@ -103,7 +102,7 @@ class Partition:
         for item in put:
             text = "\n".join(item.texts)
             self.lexical.add(tokens(text))
-            self.bytes += item.vectors.nbytes + 4 * len(text) + _ROW_OVERHEAD_BYTES
+            self.bytes += item.vectors.nbytes + 4 * len(text) + item.size + _ROW_OVERHEAD_BYTES
         self._snapshot = Snapshot(rows + len(put), vectors, alive)
         for key in deleted:
             self._row_of.pop(key, None)
@@ -127,7 +126,7 @@ class Partition:
 
     def select(self, filter: Mapping[str, Any] | None, snapshot: Snapshot) -> NDArray[np.bool_]:
         """Return which rows are alive and meet a filter, as an array of shape `(rows,)`."""
-        alive = snapshot.alive[: snapshot.rows]
+        alive = snapshot.alive
         if not filter:
             return alive
         with self._mask_lock:
@@ -137,7 +136,7 @@ class Partition:
 
     def newest(self, filter: Mapping[str, Any] | None, snapshot: Snapshot) -> Iterator[StoredItem]:
         """Yield the items that meet a filter, last updated first, looking no further than asked."""
-        alive = snapshot.alive[: snapshot.rows]
+        alive = snapshot.alive
         mask = None
         if filter:
             with self._mask_lock:
@@ -153,7 +152,7 @@ class Partition:
                 yield self._items[start + int(row)]
 
     def _mask(self, filter: Mapping[str, Any]) -> _Mask:
-        name = json.dumps(filter, sort_keys=True, default=repr)
+        name = repr(filter)  # tells True from 1, which compare as equal
         mask = self._masks.get(name)
         if mask is None:
             mask = self._masks[name] = _Mask(filter)
@@ -163,11 +162,9 @@ class Partition:
         return mask
 
     def _alive_with(self, rows: int, dead: Sequence[int]) -> NDArray[np.bool_]:
-        alive = self._snapshot.alive
-        if len(alive) < rows:
-            alive = np.concatenate([alive, np.ones(max(rows, 64), np.bool_)])
-        elif dead:
-            alive = alive.copy()
+        """Return which rows are alive once the new ones are there; it copies a byte a row."""
+        alive = np.ones(rows, np.bool_)
+        alive[: self._snapshot.rows] = self._snapshot.alive
         alive[list(dead)] = False
         return alive
 
@@ -245,8 +242,7 @@ class PartitionCache:
         self.drop(partition.namespace)
         self._partitions[partition.namespace] = partition
         self._bytes += partition.bytes
-        while self._bytes > self.max_bytes and len(self._partitions) > 1:
-            self.drop(next(iter(self._partitions)))
+        self._trim()
 
     def apply(
         self, namespace: Namespace, put: Sequence[StoredItem], deleted: Sequence[str]
@@ -260,6 +256,11 @@ class PartitionCache:
         self._bytes += partition.bytes - before
         if partition.wasteful:
             self.put(Partition.of(namespace, list(partition.items())))
+        self._trim()
+
+    def _trim(self) -> None:
+        while self._bytes > self.max_bytes and len(self._partitions) > 1:
+            self.drop(next(iter(self._partitions)))
 
     def drop(self, namespace: Namespace) -> None:
         """Forget a partition: it is read anew when it is next needed."""

@@ -89,12 +89,12 @@ class Reader:
         snapshots = [partition.snapshot() for partition in partitions]
         pairs = list(zip(partitions, snapshots, strict=True))
         weights = query_weights(
-            op.query, [(part.lexical, snapshot.rows) for part, snapshot in pairs]
+            op.query, [(part.lexical, snapshot.alive) for part, snapshot in pairs]
         )
         vector = self._vectors.get(op.query)
         parts = []
         for partition, snapshot in pairs:
-            bm25, coverage = partition.lexical.scores(weights, snapshot.rows)
+            bm25, coverage = partition.lexical.scores(weights, snapshot.alive)
             cosine = np.zeros(snapshot.rows, np.float32)
             if vector is not None:
                 cosine = partition.similarities(vector, snapshot)

@@ -31,6 +31,9 @@ from langgraph_memory.scope import owner_of
 
 Namespace = tuple[str, ...]
 
+MAX_DEPTH = 100
+"""How deeply a value may be nested: Python reads no more than some hundred levels."""
+
 _EPISODE_FIELDS = ("outcome", "quality_score", "duration_ms", "token_cost")
 _FIELDS = ("part", "key", "value", "state", "user", "project", "agent", "type", *_EPISODE_FIELDS)
 
@@ -47,6 +50,10 @@ class StoredItem:
     texts: tuple[str, ...]
     vectors: NDArray[np.float32]
     """Shape `(indexed texts, dimensions)`."""
+    order: int = 0
+    """Grows from write to write, whatever the clock says."""
+    size: int = 0
+    """Characters of the value as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +89,23 @@ def encode_value(value: Mapping[str, Any]) -> str:
     """Return a value as JSON text.
 
     Raises:
-        ValueError: If the value holds something that JSON does not have.
+        ValueError: If the value holds something that JSON does not have, or is nested too deeply.
     """
     try:
-        return replace_surrogates(json.dumps(value, ensure_ascii=False))
+        if _depth(value) > MAX_DEPTH:
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+        return replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"a store keeps JSON values (dict, list, str, int, float, bool, None): {error}"
         ) from error
+
+
+def _depth(value: Any, level: int = 0) -> int:
+    if level > MAX_DEPTH or not isinstance(value, (dict, list, tuple)):
+        return level
+    inner = value.values() if isinstance(value, dict) else value
+    return max((_depth(each, level + 1) for each in inner), default=level + 1)
 
 
 def item_rows(item: StoredItem, dims: int) -> list[Row]:
@@ -101,6 +117,7 @@ def item_rows(item: StoredItem, dims: int) -> list[Row]:
             "value": item.value,
             "created_at": item.created_at.isoformat(),
             "updated_at": item.updated_at.isoformat(),
+            "order": item.order,
             "vectors": indexed,
         }
     )
@@ -132,21 +149,18 @@ def tombstone(id: str, namespace: Namespace, dims: int) -> Row:
     return Row(id, _metadata(namespace, state="tombstone"), "", seeded_vector(id, dims))
 
 
-def read_envelope(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], datetime, datetime, int]:
-    """Return an item row's value, the times of its creation and update, and its indexed texts."""
-    envelope = json.loads(metadata["value"])
-    return (
-        envelope["value"],
-        datetime.fromisoformat(envelope["created_at"]),
-        datetime.fromisoformat(envelope["updated_at"]),
-        envelope["vectors"],
-    )
+def read_envelope(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an item row says of its item, with times as times."""
+    envelope: dict[str, Any] = json.loads(metadata["value"])
+    for name in ("created_at", "updated_at"):
+        envelope[name] = datetime.fromisoformat(envelope[name])
+    return envelope
 
 
 def items_from_rows(
     metadatas: Sequence[Mapping[str, Any]], documents: Sequence[str | None], vectors: Any
 ) -> list[StoredItem]:
-    """Return the items that rows of Chroma hold, oldest update first; other rows are passed over.
+    """Return the items that rows of Chroma hold, first written first; other rows are passed over.
 
     Args:
         metadatas: A mapping for each row.
@@ -165,20 +179,22 @@ def items_from_rows(
     items = []
     for i in own:
         metadata = metadatas[i]
-        value, created_at, updated_at, indexed = read_envelope(metadata)
-        rows = [i, *further.get((metadata["part"], metadata["key"]), ())] if indexed else []
-        texts = tuple(documents[row] or "" for row in rows)
+        envelope = read_envelope(metadata)
+        address = (metadata["part"], metadata["key"])
+        rows = [i, *further.get(address, ())] if envelope["vectors"] else []
         item = StoredItem(
-            namespace_of(metadata["part"]),
-            metadata["key"],
-            value,
-            created_at,
-            updated_at,
-            texts,
-            matrix[rows],
+            namespace=namespace_of(metadata["part"]),
+            key=metadata["key"],
+            value=envelope["value"],
+            created_at=envelope["created_at"],
+            updated_at=envelope["updated_at"],
+            texts=tuple(documents[row] or "" for row in rows),
+            vectors=matrix[rows],
+            order=envelope["order"],
+            size=len(metadata["value"]),
         )
         items.append(item)
-    items.sort(key=lambda item: item.updated_at)
+    items.sort(key=lambda item: item.order)
     return items
 
 
