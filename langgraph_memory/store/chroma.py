@@ -96,7 +96,7 @@ class ChromaStore(BaseStore):
         cache_bytes: int = CACHE_BYTES,
         clock: Clock = utc_now,
     ) -> None:
-        if (path is None) == (client is None):
+        if (path in (None, "")) == (client is None):
             raise ConfigurationError(
                 "ChromaStore takes a path or client=; for a store that is gone at the end use "
                 "ChromaStore.in_memory()"

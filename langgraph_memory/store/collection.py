@@ -27,7 +27,7 @@ from langgraph_memory.embedding import (
     fingerprint_from_metadata,
     fingerprint_to_metadata,
 )
-from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError, StoreError
 from langgraph_memory.store.partition import Partition, PartitionCache
 from langgraph_memory.store.rows import (
     Namespace,
@@ -83,6 +83,7 @@ class Collection:
         self._catalogue: list[Namespace] | None = None
         self._announced: set[Namespace] = set()
         self._order = 0
+        self._closed = False
         self.users = 0
         with chroma_errors("opening the collection"):
             self._rows = client.get_or_create_collection(
@@ -122,7 +123,7 @@ class Collection:
 
     def get(self, addresses: Sequence[tuple[Namespace, str]]) -> list[StoredItem | None]:
         """Return items by namespace and key; partitions that are not cached are not loaded."""
-        self._check_process()
+        self._check_usable()
         found: list[StoredItem | None] = []
         missing: dict[str, list[int]] = {}
         for i, (namespace, key) in enumerate(addresses):
@@ -144,7 +145,7 @@ class Collection:
 
     def partitions(self, namespaces: Iterable[Namespace]) -> list[Partition]:
         """Return the partitions of some namespaces, loading what is not cached in one read."""
-        self._check_process()
+        self._check_usable()
         wanted = list(dict.fromkeys(namespaces))
         found = {namespace: self._cache.get(namespace) for namespace in wanted}
         if None in found.values():
@@ -158,7 +159,7 @@ class Collection:
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
-        self._check_process()
+        self._check_usable()
         with self._lock:
             known = self._known()
             start = bisect_left(known, prefix)
@@ -183,8 +184,8 @@ class Collection:
         Raises:
             StoreError: If Chroma fails, or the batch has more rows than it takes at once.
         """
-        self._check_process()
         with self._lock:
+            self._check_usable()
             before = self._before(writes)
             writes = {ns: self._stamped(ns, write, before) for ns, write in writes.items()}
             emptied = self._emptied(writes)
@@ -208,6 +209,7 @@ class Collection:
         """Let go of the client; a forked child leaves its parent's alone."""
         if os.getpid() == self._process:
             with self._lock:
+                self._closed = True
                 self._cache.clear()
                 self._on_close()
 
@@ -218,12 +220,14 @@ class Collection:
 
     # -- parts of the above; the lock is held --
 
-    def _check_process(self) -> None:
+    def _check_usable(self) -> None:
         if self.foreign:
             raise StoreError(
                 "this store was opened before the process forked, and Chroma hangs in the child: "
                 "open the store after the fork"
             )
+        if self._closed:
+            raise ConfigurationError("this store is closed")
 
     def _check_layout(self) -> None:
         metadata = self._rows.metadata or {}
@@ -386,5 +390,9 @@ def chroma_errors(doing: str) -> Iterator[None]:
 
     try:
         yield
-    except (ChromaError, sqlite3.Error, OSError, RuntimeError) as error:
+    except LangGraphMemoryError:
+        raise
+    except AttributeError as error:  # a closed client has no bindings any more
+        raise StoreError(f"Chroma failed while {doing}: its client is closed") from error
+    except (ChromaError, sqlite3.Error, OSError, RuntimeError, ValueError) as error:
         raise StoreError(f"Chroma failed while {doing}: {error}") from error

@@ -36,7 +36,6 @@ class DirectoryLock:
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
-            self._say_who()
         except Timeout as error:
             raise StoreLockedError(
                 f"{self.directory} is open in {self._owner()}. One process at a time can use a "
@@ -44,11 +43,19 @@ class DirectoryLock:
                 "server"
             ) from error
         except OSError as error:
-            raise StoreError(f"cannot use the directory {self.directory}: {error}") from error
+            raise self._unusable(error) from error
+        try:
+            self._say_who()
+        except OSError as error:
+            self.release()
+            raise self._unusable(error) from error
 
     def release(self) -> None:
         """Give the directory back."""
         self._lock.release()
+
+    def _unusable(self, error: OSError) -> StoreError:
+        return StoreError(f"cannot use the directory {self.directory}: {error}")
 
     def _say_who(self) -> None:
         who = {
@@ -62,5 +69,5 @@ class DirectoryLock:
         try:
             who = json.loads((self.directory / OWNER_FILE).read_text(encoding="utf-8"))
             return f"process {who['pid']} on {who['host']} since {who['since']}"
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             return "another process"

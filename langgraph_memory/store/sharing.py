@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +24,17 @@ def open_directory(directory: Path, cache_bytes: int) -> Collection:
     directory = directory.expanduser().resolve()
 
     def open_new() -> Collection:
-        import chromadb
-
-        lock = DirectoryLock(directory)
-        lock.acquire()
+        opened = ExitStack()
         try:
+            lock = DirectoryLock(directory)
+            lock.acquire()
+            opened.callback(lock.release)
             with chroma_errors(f"opening {directory}"):
-                client: Any = chromadb.PersistentClient(str(directory), settings=_settings())
-
-            def close() -> None:
-                try:
-                    client.close()
-                finally:
-                    lock.release()
-
-            return Collection(client, COLLECTION, cache_bytes, close)
+                client = _persistent_client(str(directory))
+            opened.callback(client.close)
+            return Collection(client, COLLECTION, cache_bytes, opened.close)
         except BaseException:
-            lock.release()
+            opened.close()
             raise
 
     return _shared(directory, open_new)
@@ -65,6 +60,18 @@ def open_in_memory(cache_bytes: int) -> Collection:
         name,
         lambda: Collection(client, name, cache_bytes, lambda: client.delete_collection(name)),
     )
+
+
+def _persistent_client(directory: str) -> Any:
+    import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    try:
+        return chromadb.PersistentClient(directory, settings=_settings())
+    except BaseException:
+        # Chroma keeps what failed to start, and would hand it out at the next attempt.
+        SharedSystemClient._identifier_to_system.pop(directory, None)
+        raise
 
 
 def _settings() -> Any:
