@@ -11,6 +11,7 @@ compatible server). A conversation that was had already is resumed, not had agai
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -119,13 +120,14 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print what is stored")
     parser.add_argument("--day", type=int, choices=range(3), help="one day, in this process")
     options = parser.parse_args()
-    path = options.path / options.lang
+    path = options.path / options.lang / re.sub(r"\W+", "-", options.model or "stand-in")
     if options.day is not None:
         run_day(path, options.lang, options.day, options.model)
         return
     for day in range(3):
         command = [sys.executable, "-m", "examples.coffee_shop", *sys.argv[1:], "--day", str(day)]
-        subprocess.run(command, check=True)
+        if failed := subprocess.run(command, check=False).returncode:
+            sys.exit(failed)
     if options.show:
         show(path, options.lang)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from langgraph_memory.clock import as_utc
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.messages import Redact, as_messages, message_records
+from langgraph_memory.messages import Log, Redact, as_messages
 from langgraph_memory.recalling import Question
 from langgraph_memory.records import (
     KINDS,
@@ -20,28 +20,22 @@ from langgraph_memory.records import (
     RECORD_CLASSES,
     Episode,
     Kind,
-    Message,
     Note,
     Outcome,
 )
 from langgraph_memory.scope import Owner, RecordType, check_id, readers, writer
 from langgraph_memory.store.filters import check_filter
 
+MAX_QUERY_CHARACTERS = 2_000
+"""How much of a query is looked for; a longer one is about too much to be found."""
+
 TYPES: tuple[RecordType, ...] = tuple(RECORD_CLASSES)
 
 
-def messages(
-    given: object, *, user: str, thread_id: str, at: datetime | None, now: datetime, redact: Redact
-) -> list[Message]:
-    """Return the records of messages that are to be logged."""
-    return message_records(
-        as_messages(given),
-        owner=writer(user),
-        thread_id=_thread_id(thread_id),
-        at=None if at is None else as_utc(at),
-        now=now,
-        redact=redact,
-    )
+def log(given: object, *, user: str, thread_id: str, at: datetime | None) -> Log:
+    """Return the messages that are to be logged."""
+    moment = None if at is None else as_utc(at)
+    return Log.of(as_messages(given), writer(user), _thread_id(thread_id), moment)
 
 
 def episode(
@@ -106,9 +100,9 @@ def note(
         owner=writer(user, project, agent),
         text=redact(text.strip()),
         kind=kind,
-        slot=slot,
+        slot=None if slot is None else redact(slot),
         importance=importance,
-        pinned=bool(pinned),
+        pinned=_flag("pinned", pinned),
         metadata={} if metadata is None else _metadata(metadata),
         author=check_id("user", user),
         created_at=now,
@@ -138,7 +132,7 @@ def edits(
         _check_unit("importance", importance)
         changes["importance"] = importance
     if pinned is not None:
-        changes["pinned"] = bool(pinned)
+        changes["pinned"] = _flag("pinned", pinned)
     if metadata is not None:
         changes["metadata"] = _metadata(metadata)
     if not changes:
@@ -159,6 +153,7 @@ def question(
     min_relevance: float | None,
     as_of: datetime | None,
     thread_id: str | None,
+    known: Iterable[str],
     redact: Redact,
 ) -> Question:
     """Return what a recall asks."""
@@ -166,7 +161,7 @@ def question(
         raise ConfigurationError(f"query is a text, got {type(query).__name__}")
     check_page(limit)
     return Question(
-        query=redact(query),
+        query=redact(query[:MAX_QUERY_CHARACTERS]),
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else tuple(dict.fromkeys(check_types(types))),
         kinds=None if kinds is None else tuple(check_kinds(kinds)),
@@ -174,19 +169,19 @@ def question(
         limit=limit,
         min_relevance=min_relevance,
         as_of=None if as_of is None else as_utc(as_of),
-        thread_id=None if thread_id is None else str(thread_id),
+        thread_id=None if thread_id is None else _thread_id(thread_id),
+        known=frozenset(known),
     )
 
 
-def namespaces(user: str, types: Sequence[RecordType] = TYPES) -> list[tuple[str, ...]]:
-    """Return the namespaces of some types of a user's records."""
-    owner: Owner = writer(user)
+def namespaces(owner: Owner, types: Sequence[RecordType] = TYPES) -> list[tuple[str, ...]]:
+    """Return the namespaces of some types of an owner's records."""
     return [owner.namespace(type) for type in check_types(types)]
 
 
 def one_of(id: str | None, text: str | None, everything: bool) -> None:
     """Refuse to forget unless it is said what, in one way."""
-    if (id is not None) + (text is not None) + bool(everything) != 1:
+    if (id is not None) + (text is not None) + _flag("everything", everything) != 1:
         raise ConfigurationError("forget takes an id, text= or everything=True: one of them")
     if text is not None:
         check_text("text", text)
@@ -258,12 +253,13 @@ def _thread_id(thread_id: object) -> str:
     return thread_id
 
 
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name}= is True or False, got {value!r}")
+    return value
+
+
 def _metadata(metadata: object) -> dict[str, Any]:
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise ConfigurationError(f"metadata= is a dict with text keys, got {metadata!r}")
     return dict(metadata)
-
-
-def no_redaction(text: str) -> str:
-    """Return a text as it is."""
-    return text

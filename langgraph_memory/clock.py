@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from langgraph_memory.errors import ConfigurationError
+
 Clock = Callable[[], datetime]
 """Gives the present moment as an aware datetime."""
 
@@ -18,12 +20,12 @@ def as_utc(moment: datetime) -> datetime:
     """Return `moment` in UTC; a naive one is refused, since nobody knows where it was noon.
 
     Raises:
-        ValueError: If `moment` has no time zone.
+        ConfigurationError: If `moment` is no datetime, or has no time zone.
     """
-    if moment.tzinfo is None:
-        raise ValueError(
-            f"got the naive datetime {moment!r}; give it a time zone, "
-            "for example datetime.now(timezone.utc)"
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise ConfigurationError(
+            f"expected a datetime with a time zone, such as datetime.now(timezone.utc); "
+            f"got {moment!r}"
         )
     return moment.astimezone(UTC)
 

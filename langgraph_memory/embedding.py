@@ -35,7 +35,7 @@ MAX_CHARACTERS = 5_000
 twenty times as much; and it is less than the 8,191 tokens that OpenAI's models take."""
 
 PROBE = "The quick brown fox. 敏捷的棕色狐狸。"
-"""The text whose vector tells functions apart."""
+"""The text whose vector tells embedders without a name apart."""
 
 _WEIGHTS_SHA256 = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
 _TOKENIZER_SHA256 = "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
@@ -104,8 +104,8 @@ def _load_encoder() -> Any:
 class Fingerprint:
     """By what a collection's vectors were made.
 
-    `probe` is kept for plain functions alone, which have no name of their own: the vector of a
-    fixed text, rounded.
+    `probe`, the rounded vector of a fixed text, is kept where there is no name of a model: for
+    functions, and for classes of `Embeddings` that do not say their model.
     """
 
     embedder: str
@@ -146,17 +146,18 @@ class Embedder:
     def __init__(self, embed: Embed | None = None, dims: int | None = None) -> None:
         self.embeddings = _embeddings(embed)
         self.fingerprint = Fingerprint(_name(self.embeddings), dims or _known_dims(self.embeddings))
-        self._is_function = _is_function(self.embeddings)
+        # What has no name of its own is known by what it makes of a fixed text.
+        self._anonymous = _model_name(self.embeddings) is None
 
     @property
     def needs_probe(self) -> bool:
         """Whether `PROBE` has to be embedded before the fingerprint is whole."""
         fingerprint = self.fingerprint
-        return fingerprint.dims is None or (self._is_function and fingerprint.probe is None)
+        return fingerprint.dims is None or (self._anonymous and fingerprint.probe is None)
 
     def learn(self, probe: NDArray[np.float32]) -> None:
         """Complete the fingerprint from the vector of `PROBE`, of shape `(dimensions,)`."""
-        rounded = tuple(round(float(x), 3) for x in probe) if self._is_function else None
+        rounded = tuple(round(float(x), 3) for x in probe) if self._anonymous else None
         self.fingerprint = replace(self.fingerprint, dims=len(probe), probe=rounded)
 
     def adopt(self, stored: Fingerprint) -> None:
@@ -166,7 +167,7 @@ class Embedder:
             EmbedderMismatchError: If the stored vectors were made by another embedder.
         """
         self.fingerprint.check(stored)
-        if ":" in stored.embedder:
+        if not self._anonymous:
             self.fingerprint = stored
 
     def load(self) -> None:
@@ -267,16 +268,16 @@ def _plain_text(embeddings: Embeddings) -> Embeddings:
 def _name(embeddings: Embeddings) -> str:
     if isinstance(embeddings, UniversalSentenceEncoder):
         return embeddings.model
-    if _is_function(embeddings):
+    if isinstance(embeddings, EmbeddingsLambda):
         return "function"
-    names = (getattr(embeddings, field, None) for field in ("model", "model_name", "deployment"))
-    model = next((name for name in names if isinstance(name, str) and name), None)
+    model = _model_name(embeddings)
     kind = type(embeddings).__name__
     return f"{kind}:{model}" if model else kind
 
 
-def _is_function(embeddings: Embeddings) -> bool:
-    return isinstance(embeddings, EmbeddingsLambda)
+def _model_name(embeddings: Embeddings) -> str | None:
+    names = (getattr(embeddings, field, None) for field in ("model", "model_name", "deployment"))
+    return next((name for name in names if isinstance(name, str) and name), None)
 
 
 def _known_dims(embeddings: Embeddings) -> int | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from langgraph_memory.arguments import TYPES
+from langgraph_memory.operations import value_filter
 from langgraph_memory.records import (
     Episode,
     Kind,
@@ -43,7 +44,7 @@ class Choice:
             return False
         if self.contains is not None and normalise(self.contains) not in normalise(record.text):
             return False
-        return not self.filter or matches(_fields(record), self.filter)
+        return not self.filter or matches(record.to_value(), value_filter(self.filter))
 
 
 def counts(records: Iterable[Record]) -> dict[str, int]:
@@ -56,13 +57,15 @@ def counts(records: Iterable[Record]) -> dict[str, int]:
 
 
 def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[Record]:
-    """Return the records to forget; a note goes with its older versions."""
+    """Return the records to forget; an active note goes with its older versions."""
     if id is not None:
-        ids = {id}
+        named = [record for record in records if record.id == id]
     else:
         wanted = normalise(text or "")
-        ids = {_whole_id(record) for record in records if normalise(_own_text(record)) == wanted}
-    return [record for record in records if record.id in ids or _whole_id(record) in ids]
+        named = [record for record in records if normalise(_own_text(record)) == wanted]
+    ids = {record.id for record in named}
+    whole = {note.id for note in named if isinstance(note, Note) and note.status == "active"}
+    return [record for record in records if record.id in ids or _whole_id(record) in whole]
 
 
 def receipt(records: Sequence[Record]) -> Receipt:
@@ -76,11 +79,6 @@ def receipt(records: Sequence[Record]) -> Receipt:
 def _moment(record: Record) -> tuple[datetime, int]:
     moment = record.updated_at if isinstance(record, Note) else record.created_at
     return moment, record.position if isinstance(record, Message) else 0
-
-
-def _fields(record: Record) -> dict[str, Any]:
-    metadata = record.metadata if isinstance(record, Note) else {}
-    return {**metadata, **record.to_value()}
 
 
 def _own_text(record: Record) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
 
 from langgraph_memory.errors import LangGraphMemoryError
 from langgraph_memory.scope import Owner
 
-_STRIPES = 64
+T = TypeVar("T")
+
+_STRIPES = 256
 _POLL_SECONDS = 0.002
 _LOOP_TIMEOUT_SECONDS = 10.0
 
@@ -54,6 +57,23 @@ class OwnerLocks:
             yield
         finally:
             lock.release()
+
+
+OWNER_LOCKS = OwnerLocks()
+"""The locks of this process: several memories may lie in one store."""
+
+
+async def landed(write: Coroutine[Any, Any, T]) -> T:
+    """Await a write to its end, also if the caller is cancelled meanwhile.
+
+    A store may write in a thread that nothing can stop; the owner's lock must not be free before.
+    """
+    task = asyncio.ensure_future(write)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _in_event_loop() -> bool:

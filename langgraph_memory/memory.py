@@ -7,7 +7,7 @@ answers (pure). So the async twin of a verb differs from it by `await` alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from types import TracebackType
@@ -19,23 +19,23 @@ from langgraph.store.base import BaseStore, GetOp
 from langgraph_memory import arguments, listing
 from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.locks import OwnerLocks
+from langgraph_memory.locks import OWNER_LOCKS, landed
 from langgraph_memory.operations import (
     Erasure,
     all_ops,
     change_ops,
     chunks,
-    delete_op,
     edit_ops,
     edited_note,
-    everything_op,
-    get_op,
+    forget_ops,
+    log_ops,
     neighbour_ops,
     neighbours,
     put_op,
     read_record,
     read_records,
     refuse_duplicate,
+    unlogged,
 )
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.reconcile import edited, plan
@@ -49,7 +49,7 @@ from langgraph_memory.records import (
     Receipt,
     Record,
 )
-from langgraph_memory.redaction import redact_secrets
+from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.scope import Owner, RecordType, writer
 
 Messages = list[Message]
@@ -92,9 +92,9 @@ class Memory:
         self._store = store
         self.model = model
         self.ranking = ranking or Ranking()
-        self.redact = redact or arguments.no_redaction
+        self.redact = redact or no_redaction
         self.clock = clock
-        self._locks = OwnerLocks()
+        self._warm = False
 
     # -- the store --
 
@@ -117,18 +117,20 @@ class Memory:
         if self._store is not None or store is None:
             return self
         bound = copy(self)
-        bound._store = store
+        bound._store, bound._warm = store, False
         return bound
 
     def warm_up(self) -> None:
         """Load now what the first call would wait for, where the store has such a thing."""
         warm_up = getattr(self.store, "warm_up", None)
-        if warm_up is not None:
+        if warm_up is not None and not self._warm:
             warm_up()
+        self._warm = True
 
     async def awarm_up(self) -> None:
         """Async form of `warm_up`."""
-        await asyncio.to_thread(self.warm_up)
+        if not self._warm:
+            await asyncio.to_thread(self.warm_up)
 
     def close(self) -> None:
         """Close the store, if it can be closed."""
@@ -186,16 +188,9 @@ class Memory:
         Returns:
             The records of the messages that were not kept before.
         """
-        records = arguments.messages(
-            messages,
-            user=user,
-            thread_id=thread_id,
-            at=at,
-            now=self.clock(),
-            redact=self.redact,
-        )
-        found = self.store.batch([get_op(record) for record in records])
-        new = [record for record, item in zip(records, found, strict=True) if item is None]
+        log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
+        found = self.store.batch(log_ops(log))
+        new = log.records(unlogged(log, found), self.clock(), self.redact)
         for chunk in chunks([put_op(record) for record in new]):
             self.store.batch(chunk)
         return new
@@ -204,16 +199,9 @@ class Memory:
         self, messages: object, *, user: str, thread_id: str, at: datetime | None = None
     ) -> Messages:
         """Async form of `log_turn`."""
-        records = arguments.messages(
-            messages,
-            user=user,
-            thread_id=thread_id,
-            at=at,
-            now=self.clock(),
-            redact=self.redact,
-        )
-        found = await self.store.abatch([get_op(record) for record in records])
-        new = [record for record, item in zip(records, found, strict=True) if item is None]
+        log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
+        found = await self.store.abatch(log_ops(log))
+        new = log.records(unlogged(log, found), self.clock(), self.redact)
         for chunk in chunks([put_op(record) for record in new]):
             await self.store.abatch(chunk)
         return new
@@ -349,7 +337,7 @@ class Memory:
             now=self.clock(),
             redact=self.redact,
         )
-        with self._locks.hold(candidate.owner):
+        with OWNER_LOCKS.hold(candidate.owner):
             found = self.store.batch(neighbour_ops(candidate, self._hybrid))
             changes = plan(candidate, *neighbours(candidate, found))
             self.store.batch(change_ops(changes))
@@ -382,10 +370,10 @@ class Memory:
             now=self.clock(),
             redact=self.redact,
         )
-        async with self._locks.ahold(candidate.owner):
+        async with OWNER_LOCKS.ahold(candidate.owner):
             found = await self.store.abatch(neighbour_ops(candidate, self._hybrid))
             changes = plan(candidate, *neighbours(candidate, found))
-            await self.store.abatch(change_ops(changes))
+            await landed(self.store.abatch(change_ops(changes)))
         return changes[0]
 
     def edit(
@@ -398,15 +386,18 @@ class Memory:
         importance: float | None = None,
         pinned: bool | None = None,
         metadata: Mapping[str, Any] | None = None,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> Change:
-        """Change an active note of the user; what is not given stays.
+        """Change an active note; what is not given stays.
 
-        A new text or kind is a new version: the old one stays as `id@1`.
+        A new text or kind is a new version: the old one stays as `id@1`. With `project` or `agent`
+        it is one of theirs.
 
         Raises:
             RecordNotFoundError: If the user has no active note with this id.
         """
-        owner = writer(user)
+        owner = writer(user, project, agent)
         changes = arguments.edits(
             text=text,
             kind=kind,
@@ -415,7 +406,7 @@ class Memory:
             metadata=metadata,
             redact=self.redact,
         )
-        with self._locks.hold(owner):
+        with OWNER_LOCKS.hold(owner):
             found = self.store.batch(edit_ops(owner, id, changes, self._hybrid))
             change = edited(edited_note(id, found), changes, self.clock())
             refuse_duplicate(change, found)
@@ -432,9 +423,11 @@ class Memory:
         importance: float | None = None,
         pinned: bool | None = None,
         metadata: Mapping[str, Any] | None = None,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> Change:
         """Async form of `edit`."""
-        owner = writer(user)
+        owner = writer(user, project, agent)
         changes = arguments.edits(
             text=text,
             kind=kind,
@@ -443,11 +436,11 @@ class Memory:
             metadata=metadata,
             redact=self.redact,
         )
-        async with self._locks.ahold(owner):
+        async with OWNER_LOCKS.ahold(owner):
             found = await self.store.abatch(edit_ops(owner, id, changes, self._hybrid))
             change = edited(edited_note(id, found), changes, self.clock())
             refuse_duplicate(change, found)
-            await self.store.abatch(change_ops([change]))
+            await landed(self.store.abatch(change_ops([change])))
         return change
 
     # -- reading --
@@ -466,6 +459,7 @@ class Memory:
         min_relevance: float | None = None,
         as_of: datetime | None = None,
         thread_id: str | None = None,
+        known: Collection[str] = (),
     ) -> Recalled:
         """Find what is known about a query.
 
@@ -482,7 +476,9 @@ class Memory:
             limit: How many hits at most.
             min_relevance: Replaces the floor of the ranking; 0 switches it off.
             as_of: What was known at this moment, aware, instead of now.
-            thread_id: The session to leave out of `recent`: the one that is going on.
+            thread_id: The session that is going on: `recent` is of another one, and so are past
+                tasks.
+            known: Ids of messages that the asker has before them; they are no hits.
         """
         question = arguments.question(
             query,
@@ -496,6 +492,7 @@ class Memory:
             min_relevance=min_relevance,
             as_of=as_of,
             thread_id=thread_id,
+            known=known,
             redact=self.redact,
         )
         results = self.store.batch(question.ops(self.ranking, self._hybrid))
@@ -515,6 +512,7 @@ class Memory:
         min_relevance: float | None = None,
         as_of: datetime | None = None,
         thread_id: str | None = None,
+        known: Collection[str] = (),
     ) -> Recalled:
         """Async form of `recall`."""
         question = arguments.question(
@@ -529,6 +527,7 @@ class Memory:
             min_relevance=min_relevance,
             as_of=as_of,
             thread_id=thread_id,
+            known=known,
             redact=self.redact,
         )
         results = await self.store.abatch(question.ops(self.ranking, self._hybrid))
@@ -545,8 +544,10 @@ class Memory:
         status: str | None = "active",
         limit: int = 100,
         offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> Records:
-        """Return a user's records, newest first.
+        """Return records, newest first.
 
         Args:
             user: Whose records.
@@ -557,9 +558,11 @@ class Memory:
             status: `active` or `superseded` notes; `None` gives both.
             limit: How many at most.
             offset: How many to pass over.
+            project: A project whose records, instead of the user's.
+            agent: An agent whose records, instead of the user's.
         """
         choice = _choice(kinds, contains, filter, status, limit, offset)
-        namespaces = arguments.namespaces(user, types)
+        namespaces = arguments.namespaces(writer(user, project, agent), types)
         results = self.store.batch(all_ops(namespaces, self._hybrid))
         return choice.of(read_records(namespaces, results))[offset : offset + limit]
 
@@ -574,32 +577,42 @@ class Memory:
         status: str | None = "active",
         limit: int = 100,
         offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> Records:
         """Async form of `list`."""
         choice = _choice(kinds, contains, filter, status, limit, offset)
-        namespaces = arguments.namespaces(user, types)
+        namespaces = arguments.namespaces(writer(user, project, agent), types)
         results = await self.store.abatch(all_ops(namespaces, self._hybrid))
         return choice.of(read_records(namespaces, results))[offset : offset + limit]
 
-    def get(self, id: str, *, user: str) -> Record | None:
-        """Return one of the user's records, or `None`."""
-        namespaces = arguments.namespaces(user)
+    def get(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Record | None:
+        """Return one record of the user, or of a project or agent, or `None`."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
         return _first(self.store.batch([GetOp(ns, id) for ns in namespaces]))
 
-    async def aget(self, id: str, *, user: str) -> Record | None:
+    async def aget(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Record | None:
         """Async form of `get`."""
-        namespaces = arguments.namespaces(user)
+        namespaces = arguments.namespaces(writer(user, project, agent))
         return _first(await self.store.abatch([GetOp(ns, id) for ns in namespaces]))
 
-    def count(self, *, user: str) -> dict[str, int]:
-        """Return how many records of each type the user has; of notes, the active ones."""
-        namespaces = arguments.namespaces(user)
+    def count(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, int]:
+        """Return how many records of each type there are; of notes, the active ones."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
         results = self.store.batch(all_ops(namespaces, self._hybrid))
         return listing.counts(read_records(namespaces, results))
 
-    async def acount(self, *, user: str) -> dict[str, int]:
+    async def acount(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, int]:
         """Async form of `count`."""
-        namespaces = arguments.namespaces(user)
+        namespaces = arguments.namespaces(writer(user, project, agent))
         results = await self.store.abatch(all_ops(namespaces, self._hybrid))
         return listing.counts(read_records(namespaces, results))
 
@@ -612,29 +625,35 @@ class Memory:
         user: str,
         text: str | None = None,
         everything: bool = False,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> Receipt:
-        """Delete records of a user: one, those with a text, or all.
+        """Delete records: one, those with a text, or all.
 
-        A note goes with its older versions. Sessions are deleted apart, by `Sessions.delete`.
+        A note goes with its older versions. Of a forgotten message a digest of its id stays, so
+        that a session which still holds it does not log it again. Sessions are deleted apart, by
+        `Sessions.delete`.
 
         Args:
             id: A record's id.
             user: Whose records.
             text: The whole text of notes, messages or tasks; case and white space are ignored.
-            everything: All that the user's memory holds.
+            everything: All that the memory of the user, project or agent holds.
+            project: A project whose records, instead of the user's.
+            agent: An agent whose records, instead of the user's.
 
         Returns:
             What was deleted; empty if there was nothing.
         """
         arguments.one_of(id, text, everything)
-        owner = writer(user)
-        with self._locks.hold(owner):
+        owner = writer(user, project, agent)
+        with OWNER_LOCKS.hold(owner):
             if everything:
                 return self._forget_everything(owner)
-            namespaces = arguments.namespaces(user)
+            namespaces = arguments.namespaces(owner)
             results = self.store.batch(all_ops(namespaces, self._hybrid))
             gone = listing.doomed(read_records(namespaces, results), id, text)
-            for chunk in chunks([delete_op(record) for record in gone]):
+            for chunk in chunks(forget_ops(gone)):
                 self.store.batch(chunk)
         return listing.receipt(gone)
 
@@ -645,31 +664,41 @@ class Memory:
         user: str,
         text: str | None = None,
         everything: bool = False,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> Receipt:
         """Async form of `forget`."""
         arguments.one_of(id, text, everything)
-        owner = writer(user)
-        async with self._locks.ahold(owner):
+        owner = writer(user, project, agent)
+        async with OWNER_LOCKS.ahold(owner):
             if everything:
                 return await self._aforget_everything(owner)
-            namespaces = arguments.namespaces(user)
+            namespaces = arguments.namespaces(owner)
             results = await self.store.abatch(all_ops(namespaces, self._hybrid))
             gone = listing.doomed(read_records(namespaces, results), id, text)
-            for chunk in chunks([delete_op(record) for record in gone]):
+            for chunk in chunks(forget_ops(gone)):
                 await self.store.abatch(chunk)
         return listing.receipt(gone)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
-        erasure, page = Erasure(owner), everything_op(owner)
-        while ops := erasure.delete_ops(self.store.batch([page])[0]):
-            self.store.batch(ops)
-        return erasure.receipt
+        erasure = Erasure(owner, self._hybrid)
+        while True:
+            listed = self.store.batch([erasure.list_op])[0]
+            ops = erasure.delete_ops(self.store.batch(erasure.read_ops(listed)))
+            if not ops:
+                return erasure.receipt
+            for chunk in chunks(ops):
+                self.store.batch(chunk)
 
     async def _aforget_everything(self, owner: Owner) -> Receipt:
-        erasure, page = Erasure(owner), everything_op(owner)
-        while ops := erasure.delete_ops((await self.store.abatch([page]))[0]):
-            await self.store.abatch(ops)
-        return erasure.receipt
+        erasure = Erasure(owner, self._hybrid)
+        while True:
+            listed = (await self.store.abatch([erasure.list_op]))[0]
+            ops = erasure.delete_ops(await self.store.abatch(erasure.read_ops(listed)))
+            if not ops:
+                return erasure.receipt
+            for chunk in chunks(ops):
+                await self.store.abatch(chunk)
 
 
 def _first(found: Sequence[Any]) -> Record | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import (
     AIMessage,
@@ -23,11 +24,14 @@ from langchain_core.messages import (
 
 from langgraph_memory.clock import parse_time
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.records import Message, record_id
 from langgraph_memory.scope import Owner
 
 MARK = "langgraph_memory_block"
-"""In `additional_kwargs` of a message that a block was put before: how many characters of it."""
+"""In `additional_kwargs` of a copy of a message that a block was put before."""
+
+_BLOCK = re.compile(rf"\A{re.escape(OPEN)}\n.*?\n{re.escape(CLOSE)}\n\n", re.DOTALL)
 
 Redact = Callable[[str], str]
 
@@ -53,13 +57,16 @@ def as_messages(messages: object) -> list[BaseMessage]:
         raise ConfigurationError(f"these are not messages: {error}") from error
 
 
+def begins_turn(message: BaseMessage) -> bool:
+    """Whether a message is one that the user sent, with or without text."""
+    summary = message.additional_kwargs.get("lc_source") == "summarization"
+    return isinstance(message, HumanMessage) and not summary
+
+
 def is_said(message: BaseMessage) -> bool:
-    """Whether a message is something that the user or the agent said."""
-    if not isinstance(message, (HumanMessage, AIMessage)):
-        return False
-    if message.additional_kwargs.get("lc_source") == "summarization":
-        return False
-    return bool(text_of(message).strip())
+    """Whether a message is something that the user or the agent said in words."""
+    spoken = begins_turn(message) or isinstance(message, AIMessage)
+    return spoken and bool(text_of(message).strip())
 
 
 def text_of(message: BaseMessage) -> str:
@@ -68,63 +75,98 @@ def text_of(message: BaseMessage) -> str:
 
 
 def last_user_message(messages: Sequence[BaseMessage]) -> HumanMessage | None:
-    """Return the latest message that the user said; it begins the current turn."""
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage) and is_said(message):
-            return message
-    return None
+    """Return the latest message that the user sent."""
+    turn = current_turn(messages)
+    return turn[0] if turn and isinstance(turn[0], HumanMessage) else None
 
 
 def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages from the latest one of the user on."""
-    start = last_user_message(messages)
-    places = [i for i, message in enumerate(messages) if message is start]
-    return list(messages[places[-1] :]) if places else []
+    starts = [i for i, message in enumerate(messages) if begins_turn(message)]
+    return list(messages[starts[-1] :]) if starts else []
 
 
-def turn_id(message: BaseMessage) -> str:
-    """Return by what a turn is known: the id of its user's message, or one from its content."""
-    return message.id or record_id("message", text_of(message))
+def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return messages that all have an id.
 
-
-def message_records(
-    messages: Sequence[BaseMessage],
-    *,
-    owner: Owner,
-    thread_id: str,
-    at: datetime | None,
-    now: datetime,
-    redact: Redact,
-) -> list[Message]:
-    """Return the records of the messages that were said.
-
-    A message's id is its own; one without gets an id from its role, its text and its place among
-    the messages equal to it. Its time is `at`, else an ISO 8601 `additional_kwargs["timestamp"]`,
-    else `now`.
+    One without gets it from its type, its text and its place among the messages equal to it, so
+    that the same list gives the same ids again.
     """
     equal: Counter[tuple[str, str]] = Counter()
-    records = []
-    for position, message in enumerate(messages):
-        if not is_said(message):
+    named = []
+    for message in messages:
+        if message.id:
+            named.append(message)
             continue
-        text = text_of(message)
-        role = "user" if isinstance(message, HumanMessage) else "assistant"
-        message_id = message.id or record_id("message", role, text, equal[role, text])
-        equal[role, text] += 1
-        records.append(
-            Message(
-                id=Message.id_of(thread_id, message_id),
-                owner=owner,
-                created_at=at or _timestamp(message) or now,
-                text=redact(text),
-                speaker=message.name or role,
-                role=role,  # type: ignore[arg-type]  # one of two literals
-                thread_id=thread_id,
-                message_id=message_id,
-                position=position,
-            )
+        content = (message.type, text_of(message))
+        id = record_id("message", *content, equal[content])
+        equal[content] += 1
+        named.append(message.model_copy(update={"id": id}))
+    return named
+
+
+def with_new_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return new messages, each with an id that no other has."""
+    return [m if m.id else m.model_copy(update={"id": str(uuid.uuid4())}) for m in messages]
+
+
+def merged(messages: Sequence[BaseMessage], new: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return messages with new ones: in the place of those with the same id, or at the end."""
+    by_id = {message.id: message for message in messages}
+    for message in new:
+        by_id[message.id] = message
+    return list(by_id.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Messages that are to be kept, if they are not kept yet."""
+
+    owner: Owner
+    thread_id: str
+    at: datetime | None
+    """When they were said; else each says it itself, or it is now."""
+    said: tuple[tuple[int, BaseMessage], ...]
+    """Each with its place among the messages that it came with."""
+
+    @classmethod
+    def of(
+        cls, messages: Iterable[BaseMessage], owner: Owner, thread_id: str, at: datetime | None
+    ) -> Log:
+        """Return the log of what was said in some messages."""
+        placed = enumerate(with_ids(messages))
+        return cls(owner, thread_id, at, tuple((i, m) for i, m in placed if is_said(m)))
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids that the records have or would have."""
+        return [Message.id_of(self.thread_id, m.id or "") for _, m in self.said]
+
+    def records(self, ids: Container[str], now: datetime, redact: Redact) -> list[Message]:
+        """Return the records of the messages with these ids."""
+        return [
+            self._record(id, position, message, now, redact)
+            for id, (position, message) in zip(self.ids, self.said, strict=True)
+            if id in ids
+        ]
+
+    def _record(
+        self, id: str, position: int, message: BaseMessage, now: datetime, redact: Redact
+    ) -> Message:
+        role: Literal["user", "assistant"] = (
+            "user" if isinstance(message, HumanMessage) else "assistant"
         )
-    return records
+        return Message(
+            id=id,
+            owner=self.owner,
+            created_at=self.at or _timestamp(message) or now,
+            text=redact(text_of(message)),
+            speaker=redact(message.name or role),
+            role=role,
+            thread_id=self.thread_id,
+            message_id=message.id or "",
+            position=position,
+        )
 
 
 def tool_names(messages: Iterable[BaseMessage]) -> list[str]:
@@ -147,26 +189,26 @@ def with_block(message: HumanMessage, block: str) -> HumanMessage:
         content = prefix + message.content
     else:
         content = [{"type": "text", "text": prefix}, *message.content]
-    marked = {**message.additional_kwargs, MARK: len(prefix)}
+    marked = {**message.additional_kwargs, MARK: True}
     return message.model_copy(update={"content": content, "additional_kwargs": marked})
 
 
 def without_block(message: BaseMessage) -> BaseMessage:
     """Return a message as it was before `with_block`; any other message is returned as it is."""
-    length = message.additional_kwargs.get(MARK)
-    if not isinstance(length, int):
+    if MARK not in message.additional_kwargs:
         return message
-    content = message.content[length:] if isinstance(message.content, str) else message.content[1:]
     kwargs = {key: value for key, value in message.additional_kwargs.items() if key != MARK}
+    content = _content_without_block(message.content)
     return message.model_copy(update={"content": content, "additional_kwargs": kwargs})
 
 
-def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
-    """Return messages that all have an id, so that what is logged is what the state will hold."""
-    return [
-        message if message.id else message.model_copy(update={"id": str(uuid.uuid4())})
-        for message in messages
-    ]
+def _content_without_block(content: Any) -> Any:
+    """Cut the block off where it stands; a node may have changed the message it was given."""
+    if isinstance(content, str):
+        return _BLOCK.sub("", content, count=1)
+    first = content[0] if content else None
+    text = first.get("text") if isinstance(first, Mapping) else first
+    return content[1:] if isinstance(text, str) and _BLOCK.fullmatch(text) else content
 
 
 def _timestamp(message: BaseMessage) -> datetime | None:

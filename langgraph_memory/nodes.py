@@ -14,14 +14,13 @@ import inspect
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.config import get_config
 from langgraph.graph import MessagesState
-from langgraph.graph.message import add_messages
-from langgraph.types import Command
+from langgraph.types import Command, Overwrite
 from pydantic import BaseModel
 
 from langgraph_memory.errors import ConfigurationError
@@ -30,13 +29,23 @@ from langgraph_memory.messages import (
     MARK,
     as_messages,
     last_user_message,
+    merged,
     with_block,
     with_ids,
+    with_new_ids,
     without_block,
 )
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.records import record_id
-from langgraph_memory.runs import OnError, Recalling, Run, Scopes, current_run, query_of
+from langgraph_memory.runs import (
+    OnError,
+    RecallOptions,
+    Run,
+    Scopes,
+    check_memory,
+    current_run,
+    queries_of,
+)
 from langgraph_memory.scope import Scope
 
 Inject = Literal["user", "system"]
@@ -80,24 +89,30 @@ def recall_node(
         timeout: How many seconds to wait for the store.
         on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
     """
-    how = Recalling(quotas or Quotas(), max_tokens, timeout, on_error)
+    check_memory(memory)
+    how = RecallOptions(Quotas() if quotas is None else quotas, max_tokens, timeout, on_error)
     scopes = Scopes(user, project, agent)
 
-    def prepare(state: Any) -> tuple[Run, list[BaseMessage], dict[str, Any]]:
+    def prepare(state: Any) -> tuple[Run, list[BaseMessage], list[str], dict[str, Any]]:
         run = current_run(memory, scopes, state)
         messages = [] if query is not None else _messages(state)
-        asked = query_of(messages) if query is None else query(state)
+        queries = queries_of(messages) if query is None else [query(state)]
         began = run.memory.clock().isoformat()
-        return run, messages, {"query": asked, "turn": uuid.uuid4().hex, "began": began}
+        return (
+            run,
+            messages,
+            queries,
+            {"query": queries[0], "turn": uuid.uuid4().hex, "began": began},
+        )
 
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, messages, written = prepare(state)
-        block = run.recall(written["query"], messages, how)
+        run, messages, queries, written = prepare(state)
+        block = run.recall(queries, messages, how)
         return {"memory": {**written, "block": block}}
 
     async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, messages, written = prepare(state)
-        block = await run.arecall(written["query"], messages, how)
+        run, messages, queries, written = prepare(state)
+        block = await run.arecall(queries, messages, how)
         return {"memory": {**written, "block": block}}
 
     return RunnableLambda(recall, arecall, name="recall")
@@ -107,8 +122,6 @@ def remember_node(
     memory: Memory,
     *,
     user: Scope | None = None,
-    project: Scope | None = None,
-    agent: Scope | None = None,
     reply: Callable[[Any], str] | None = None,
     episodes: bool = True,
 ) -> Runnable[Any, dict[str, Any]]:
@@ -120,12 +133,11 @@ def remember_node(
     Args:
         memory: The memory.
         user: The user, or a function of state and config; else the run's own (see `scope`).
-        project: Accepted as in `recall_node`; what was said belongs to the user.
-        agent: Accepted as in `recall_node`; what was said belongs to the user.
         reply: The answer, from a state without `messages`; the question is `recall_node`'s query.
         episodes: Whether to log an episode for a turn that is more than small talk.
     """
-    scopes = Scopes(user, project, agent)
+    check_memory(memory)
+    scopes = Scopes(user)
 
     def prepare(state: Any) -> tuple[Run, list[BaseMessage], datetime | None, dict[str, Any]]:
         run = current_run(memory, scopes, state)
@@ -209,7 +221,9 @@ def with_memory(
         episodes: As for `remember_node`.
         inject: As for `messages_with_memory`.
     """
-    how = Recalling(quotas or Quotas(), max_tokens, timeout, on_error)
+    check_memory(memory)
+    _check_inject(inject)
+    how = RecallOptions(Quotas() if quotas is None else quotas, max_tokens, timeout, on_error)
     around = _Around(memory, Scopes(user, project, agent), how, episodes, inject)
     if isinstance(node, Runnable):
         return _wrapped_runnable(node, around)
@@ -268,7 +282,7 @@ class _Around:
 
     memory: Memory
     scopes: Scopes
-    how: Recalling
+    how: RecallOptions
     episodes: bool
     inject: Inject
 
@@ -276,14 +290,14 @@ class _Around:
         run, messages = self._run(state)
         if _begins_turn(messages):
             run.log(messages)
-        block = run.recall(query_of(messages), messages, self.how)
+        block = run.recall(queries_of(messages), messages, self.how)
         return self._turn(run, messages, state, block)
 
     async def abegin(self, state: Any) -> _Turn:
         run, messages = self._run(state)
         if _begins_turn(messages):
             await run.alog(messages)
-        block = await run.arecall(query_of(messages), messages, self.how)
+        block = await run.arecall(queries_of(messages), messages, self.how)
         return self._turn(run, messages, state, block)
 
     def end(self, turn: _Turn, result: Any) -> Any:
@@ -315,27 +329,38 @@ def _answered(messages: Sequence[BaseMessage], result: Any) -> tuple[Any, list[B
     """Return a node's result without blocks of memory, and all messages if it is the answer."""
     returned: list[BaseMessage] = []
 
-    def cleaned(update: Any) -> Any:
-        if isinstance(update, Command):
-            return dataclasses.replace(update, update=cleaned(update.update))
-        if isinstance(update, Mapping) and isinstance(
-            update.get("messages"), (list, tuple, str, Mapping, BaseMessage)
-        ):
-            own = with_ids(without_block(message) for message in as_messages(update["messages"]))
-            returned.extend(own)
-            return {**update, "messages": own}
-        return update
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, Overwrite):
+            return Overwrite(cleaned(value.value))
+        own = with_new_ids(without_block(message) for message in as_messages(value))
+        returned.extend(own)
+        return own
 
-    result = [cleaned(r) for r in result] if isinstance(result, list) else cleaned(result)
+    result = _map_messages(result, cleaned)
     answer = next((m for m in reversed(returned) if isinstance(m, AIMessage)), None)
     if answer is None or answer.tool_calls:
         return result, None
-    return result, cast("list[BaseMessage]", add_messages(list(messages), list(returned)))  # type: ignore[arg-type]
+    return result, merged(messages, returned)
+
+
+def _map_messages(update: Any, change: Callable[[Any], Any]) -> Any:
+    """Apply a change to the messages in what a node may return, whatever form that has."""
+    if isinstance(update, Command):
+        return dataclasses.replace(update, update=_map_messages(update.update, change))
+    if isinstance(update, list):
+        return [_map_messages(each, change) for each in update]
+    if isinstance(update, tuple) and len(update) == 2 and update[0] == "messages":
+        return ("messages", change(update[1]))
+    if isinstance(update, tuple):
+        return tuple(_map_messages(each, change) for each in update)
+    messages = _field(update, "messages")
+    if messages is None or isinstance(update, str):
+        return update
+    return _with_messages(update, change(messages))
 
 
 def _injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[BaseMessage]:
-    if inject not in ("user", "system"):
-        raise ConfigurationError(f"inject= is 'user' or 'system', got {inject!r}")
+    _check_inject(inject)
     if not block:
         return messages
     latest = last_user_message(messages)
@@ -343,9 +368,22 @@ def _injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[B
         copy = with_block(latest, block)
         return [copy if message is latest else message for message in messages]
     if messages and isinstance(messages[0], SystemMessage):
-        first = messages[0].model_copy(update={"content": f"{messages[0].text}\n\n{block}"})
-        return [first, *messages[1:]]
+        return [_with_system_block(messages[0], block), *messages[1:]]
     return [SystemMessage(block), *messages]
+
+
+def _with_system_block(message: SystemMessage, block: str) -> SystemMessage:
+    content: Any = message.content
+    if isinstance(content, str):
+        content = f"{content}\n\n{block}"
+    else:
+        content = [*content, {"type": "text", "text": block}]
+    return message.model_copy(update={"content": content})
+
+
+def _check_inject(inject: str) -> None:
+    if inject not in ("user", "system"):
+        raise ConfigurationError(f"inject= is 'user' or 'system', got {inject!r}")
 
 
 def _exchange(recalled: Mapping[str, Any], answer: str) -> list[BaseMessage]:
@@ -366,7 +404,7 @@ def _messages(state: Any) -> list[BaseMessage]:
         raise ConfigurationError(
             "this state has no `messages`: pass query= to recall_node and reply= to remember_node"
         )
-    return as_messages(messages)
+    return with_ids(as_messages(messages))
 
 
 def _field(state: Any, name: str) -> Any:

@@ -8,11 +8,13 @@ store may take a namespace for a prefix of another, or a label for a pattern.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
-from langgraph.store.base import GetOp, PutOp, SearchOp
+from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, StoreError
+from langgraph_memory.messages import Log
 from langgraph_memory.reconcile import candidate_ids, kept_version
 from langgraph_memory.records import (
     RECORD_CLASSES,
@@ -26,6 +28,8 @@ from langgraph_memory.records import (
 from langgraph_memory.scope import ROOT, Owner, encode_label, owner_of
 from langgraph_memory.store.ops import NewestOp
 
+FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
+
 CHUNK = 1_000
 """Records written or deleted in one call, where they need not land together."""
 
@@ -35,9 +39,16 @@ ALL = 1_000_000
 Namespace = tuple[str, ...]
 
 
-def get_op(record: Record) -> GetOp:
-    """Return the operation that looks a record up."""
-    return GetOp(record.owner.namespace(record.type), record.id)
+def log_ops(log: Log) -> list[GetOp]:
+    """Return what has to be read before messages can be logged."""
+    namespace = log.owner.namespace("message")
+    return [GetOp(where, id) for id in log.ids for where in (namespace, forgotten(namespace))]
+
+
+def unlogged(log: Log, found: Sequence[Any]) -> set[str]:
+    """Return the ids of the messages that are neither kept nor were forgotten."""
+    pairs = zip(log.ids, found[::2], found[1::2], strict=True)
+    return {id for id, kept, gone in pairs if kept is None and gone is None}
 
 
 def put_op(record: Record) -> PutOp:
@@ -46,14 +57,42 @@ def put_op(record: Record) -> PutOp:
     return PutOp(namespace, record.id, record.to_value(), index=["search_text"])
 
 
-def delete_op(record: Record) -> PutOp:
-    """Return the operation that deletes a record."""
-    return PutOp(record.owner.namespace(record.type), record.id, None)
+def forget_ops(records: Sequence[Record]) -> list[PutOp]:
+    """Return the operations that delete records."""
+    return [
+        op for record in records for op in _forget(record.owner.namespace(record.type), record.id)
+    ]
+
+
+def _forget(namespace: Namespace, key: str) -> list[PutOp]:
+    deletion = PutOp(namespace, key, None)
+    if namespace[-1] != "message":
+        return [deletion]
+    # A session may hold the message still: without a mark, its next turn would log it again.
+    return [deletion, PutOp(forgotten(namespace), key, {}, index=False)]
+
+
+def forgotten(namespace: Namespace) -> Namespace:
+    """Return where the ids of an owner's forgotten messages are kept, and nothing else of them."""
+    return (*namespace, "forgotten")
 
 
 def chunks(ops: Sequence[PutOp]) -> Iterable[Sequence[PutOp]]:
     """Return operations in pieces of `CHUNK`."""
     return (ops[start : start + CHUNK] for start in range(0, len(ops), CHUNK))
+
+
+def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a filter on records as one on their values.
+
+    A key that some record has as a field is that field; any other is one of a note's metadata.
+    """
+    metadata = {key: condition for key, condition in filter.items() if key not in FIELDS}
+    own = {key: condition for key, condition in filter.items() if key in FIELDS}
+    if not metadata:
+        return own
+    both = own.get("metadata", {})
+    return {**own, "metadata": {**both, **metadata} if isinstance(both, Mapping) else metadata}
 
 
 def newest_op(
@@ -167,30 +206,43 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
 # -- everything of an owner --
 
 
-def everything_op(owner: Owner) -> SearchOp:
-    """Return the operation that brings a page of all that an owner has, of whatever type."""
-    return SearchOp(_root(owner), limit=CHUNK)
-
-
 class Erasure:
-    """The deletion of all that an owner has, page by page."""
+    """The deletion of all that an owner has, of whatever type."""
 
-    def __init__(self, owner: Owner) -> None:
-        self._root = _root(owner)
+    def __init__(self, owner: Owner, hybrid: bool) -> None:
+        self._root = (ROOT, owner.kind, encode_label(owner.id))
+        self._hybrid = hybrid
+        self._namespaces: list[Namespace] = []
         self._deleted: dict[tuple[Namespace, str], None] = {}
 
-    def delete_ops(self, page: Any) -> list[PutOp]:
-        """Return the operations that delete a page of items; none when there is nothing left.
+    @property
+    def list_op(self) -> ListNamespacesOp:
+        """The operation that brings the owner's namespaces."""
+        return ListNamespacesOp((MatchCondition("prefix", self._root),), limit=ALL)
+
+    def read_ops(self, listed: Any) -> list[Any]:
+        """Return the operations that bring all items of the namespaces that were listed."""
+        # A store may take a label for a pattern, and list what is another owner's.
+        own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
+        self._namespaces = [ns for ns in own if ns[-1] != forgotten(ns)[-1]]
+        return all_ops(self._namespaces, self._hybrid)
+
+    def delete_ops(self, results: Sequence[Any]) -> list[PutOp]:
+        """Return the operations that delete these items; none when there is nothing left.
 
         Raises:
             StoreError: If the store still holds what it was told to delete.
         """
-        addresses = [(tuple(item.namespace), item.key) for item in page]
-        mine = [a for a in addresses if a[0][: len(self._root)] == self._root]
-        if any(address in self._deleted for address in mine):
+        addresses = [
+            (namespace, item.key)
+            for namespace, items in zip(self._namespaces, results, strict=True)
+            for item in items
+            if tuple(item.namespace) == namespace
+        ]
+        if any(address in self._deleted for address in addresses):
             raise StoreError("the store still holds what it was told to delete")
-        self._deleted |= dict.fromkeys(mine)
-        return [PutOp(namespace, key, None) for namespace, key in mine]
+        self._deleted |= dict.fromkeys(addresses)
+        return [op for address in addresses for op in _forget(*address)]
 
     @property
     def receipt(self) -> Receipt:
@@ -199,7 +251,3 @@ class Erasure:
         for namespace, _ in self._deleted:
             counts[namespace[-1]] = counts.get(namespace[-1], 0) + 1
         return Receipt(tuple(key for _, key in self._deleted), counts)
-
-
-def _root(owner: Owner) -> Namespace:
-    return (ROOT, owner.kind, encode_label(owner.id))

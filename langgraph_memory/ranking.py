@@ -7,7 +7,7 @@ how recent and how important a record is move it within bounds, so that relevanc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.records import Hit, Message, Note, Recalled, Record
+from langgraph_memory.records import Hit, Note, Recalled, Record
 
 Scores = NDArray[np.float32]
 
@@ -47,7 +47,11 @@ class Ranking:
     """After how many days recency has halved."""
     floor: float = 0.7
     """Below this sum of cosine similarity and coverage a match is no evidence. Of the questions
-    about other subjects .92 stay below, of the answerable ones .03 (LoCoMo, embedded default)."""
+    about other subjects .67 to .92 stay below, of the answerable ones .03 to .05 (LoCoMo, embedded
+    default; the names in a question, which its messages share, make the difference)."""
+    note_floor: float = 0.45
+    """A note is evidence also by this cosine similarity alone: a question in another language
+    shares no word with it, and notes, unlike messages, do not all name their speaker."""
 
     def relevance(self, cosine: Scores, bm25: Scores) -> Scores:
         """Fuse the two scores of each record into one, 0 to 1.
@@ -77,13 +81,19 @@ class Ranking:
             now: The moment against which recency counts.
             min_relevance: Replaces `floor`; 0 lets everything through.
         """
-        floor = self.floor if min_relevance is None else min_relevance
         hits = [
             self._hit(candidate, now)
             for candidate in candidates
-            if floor <= 0 or candidate.cosine + candidate.coverage >= floor
+            if self._is_evidence(candidate, min_relevance)
         ]
         return sorted(hits, key=lambda hit: -hit.score)
+
+    def _is_evidence(self, candidate: Candidate, min_relevance: float | None) -> bool:
+        together = candidate.cosine + candidate.coverage
+        if min_relevance is not None:
+            return min_relevance <= 0 or together >= min_relevance
+        alike = isinstance(candidate.record, Note) and candidate.cosine >= self.note_floor
+        return together >= self.floor or alike
 
     def _hit(self, candidate: Candidate, now: datetime) -> Hit:
         record = candidate.record
@@ -131,23 +141,14 @@ class Quotas:
         }
 
 
-def select(recalled: Recalled, quotas: Quotas, known_messages: Iterable[str] = ()) -> Recalled:
-    """Cut what was recalled to what a prompt gets.
-
-    Args:
-        recalled: The whole result.
-        quotas: How many hits of each type stay.
-        known_messages: Ids of messages that the model sees anyway; they are left out.
-    """
-    known = frozenset(known_messages)
-    shown = {note.id for note in recalled.profile}
+def select(recalled: Recalled, quotas: Quotas) -> Recalled:
+    """Cut what was recalled to what a prompt gets; what stands in the profile is no hit besides."""
+    shown = {(note.owner, note.id) for note in recalled.profile}
     taken: Counter[str] = Counter()
     hits: list[Hit] = []
     for hit in recalled.hits:
         record = hit.record
-        if isinstance(record, Message) and record.message_id in known:
-            continue
-        if isinstance(record, Note) and record.id in shown:
+        if (record.owner, record.id) in shown:
             continue
         if taken[record.type] < quotas.by_type[record.type]:
             taken[record.type] += 1

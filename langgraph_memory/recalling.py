@@ -8,7 +8,7 @@ brought up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
@@ -16,9 +16,9 @@ import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
 
 from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
-from langgraph_memory.operations import newest_op, read_record
+from langgraph_memory.operations import newest_op, read_record, value_filter
 from langgraph_memory.ranking import Candidate, Ranking
-from langgraph_memory.records import RECORD_CLASSES, Episode, Message, Note, Recalled, Record
+from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner, RecordType
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.ops import HybridOp, Match
@@ -31,8 +31,6 @@ EPISODES = 3
 _PINNED = 50
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
 _WIDE = 1_000  # candidates where some are left out afterwards
-
-_FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +47,14 @@ class Question:
     min_relevance: float | None
     as_of: datetime | None
     thread_id: str | None
+    known: frozenset[str]
+    """Ids of messages that the asker has before them."""
 
     def ops(self, ranking: Ranking, hybrid: bool) -> list[Any]:
         """Return the operations to put to the store, as one batch."""
         user = self.owners[0]
         notes = [owner.namespace("note") for owner in self.owners]
-        active = {"status": "active"}
+        active = {"status": "active"} if self.as_of is None else {}
         other = None if self.thread_id is None else {"thread_id": {"$ne": self.thread_id}}
         return [
             *self._searches(ranking, hybrid),
@@ -81,6 +81,7 @@ class Question:
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not found,
+            empty=not any(results),
         )
 
     # -- parts of the above --
@@ -99,7 +100,7 @@ class Question:
         if not self.query.strip():
             return []
         narrowed = bool(self.kinds or self.as_of)
-        wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit)
+        wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit) + len(self.known)
         if not hybrid:
             return [
                 SearchOp(namespace, query=self.query, limit=wide)
@@ -114,16 +115,9 @@ class Question:
         ]
 
     def _pushed_down(self) -> dict[str, Any]:
-        """Return the filter on whole values: a key that no record has is one of its metadata."""
-        filter: dict[str, Any] = {}
-        if self.as_of is None:
-            filter["status"] = {"$ne": "superseded"}
-        for key, condition in (self.filter or {}).items():
-            if key in _FIELDS:
-                filter[key] = condition
-            else:
-                filter.setdefault("metadata", {})[key] = condition
-        return filter
+        """Return the filter on whole values."""
+        current = {"status": {"$ne": "superseded"}} if self.as_of is None else {}
+        return {**current, **value_filter(self.filter or {})}
 
     def _candidates(self, searched: Sequence[Any], ranking: Ranking) -> list[Candidate]:
         found: list[Any] = [entry for result in searched for entry in result]
@@ -148,6 +142,10 @@ class Question:
 
     def _admits(self, record: Record, value: Mapping[str, Any]) -> bool:
         if self.kinds and not (isinstance(record, Note) and record.kind in self.kinds):
+            return False
+        if isinstance(record, Message) and record.message_id in self.known:
+            return False
+        if isinstance(record, Episode) and record.thread_id and record.thread_id == self.thread_id:
             return False
         return holds(record, self.as_of) and matches(value, self._pushed_down())
 
@@ -179,7 +177,7 @@ def _profile(
     few = [items for items in newest if len(items) <= PROFILE_NOTES]
     for item in (item for items in (*pinned, *few) for item in items):
         record = read_record(item)
-        if isinstance(record, Note) and record.status == "active" and holds(record, as_of):
+        if isinstance(record, Note) and holds(record, as_of):
             notes[record.owner, record.id] = record
     return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
 

@@ -111,6 +111,9 @@ def _free_id(candidate: Note, taken: Collection[str]) -> str:
 
 
 def _same_text(note: Note, candidate: Note) -> bool:
+    """Whether two notes are one; "Rosario" as home city and as birth place are two."""
+    if None not in (note.slot, candidate.slot) and not _same_slot(note, candidate):
+        return False
     return text_digest(note.kind, note.text) == text_digest(candidate.kind, candidate.text)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -53,6 +55,8 @@ class _Stored:
         for name in _TIMES & known.keys():
             if known[name] is not None:
                 known[name] = datetime.fromisoformat(known[name])
+        if known.get("metadata"):
+            known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
         return cls(id=key, owner=owner, **known)
 
 
@@ -212,6 +216,8 @@ class Recalled:
     """Similar past tasks, best first."""
     nothing_known: bool = True
     """Whether no record was relevant enough; `profile` and `recent` may hold something still."""
+    empty: bool = True
+    """Whether the memory holds nothing at all, beside the session that is going on."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -280,8 +286,8 @@ def record_id(type: RecordType, *content: str | int) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return a text as duplicates are compared: white space folded, and case."""
-    return " ".join(text.split()).casefold()
+    """Return a text as duplicates are compared: white space, case and width folded."""
+    return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
 def text_digest(kind: str, text: str) -> str:

@@ -9,7 +9,7 @@ _SECRETS = (
         "private key",
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     ),
-    ("token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
+    ("token", r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
     ("key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z]+[-_])*[A-Za-z0-9_-]{16,}"),
     ("key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     ("key", r"\bAIza[\w-]{35}"),
@@ -40,6 +40,11 @@ def redact_secrets(text: str) -> str:
         text = pattern.sub(f"[redacted {name}]", text)
     text = _NAMED.sub(r"\1[redacted]", text)
     return _CARD.sub(_redact_card, text)
+
+
+def no_redaction(text: str) -> str:
+    """Return a text as it is."""
+    return text
 
 
 def _redact_card(match: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """One run of a graph, as memory sees it: whose it is, what to recall for it, what to keep of it.
 
-The surfaces (nodes, and middleware) call this; it calls `Memory` alone.
+The surfaces call this; it calls `Memory` alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from time import perf_counter
 from typing import Any, Literal, TypeVar
 
 from langchain_core.messages import BaseMessage
@@ -20,8 +21,10 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.lexical import query_tokens
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
+    begins_turn,
     current_turn,
     is_said,
     is_small_talk,
@@ -29,7 +32,6 @@ from langgraph_memory.messages import (
     text_of,
     token_cost,
     tool_names,
-    turn_id,
 )
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Message, Recalled, Record
@@ -41,7 +43,7 @@ T = TypeVar("T")
 OnError = Literal["log", "raise"]
 
 _CANDIDATES = 50  # hits asked for, of which the quotas choose
-_SHORT_QUERY_WORDS = 6
+_FEW_TERMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Scopes:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalling:
+class RecallOptions:
     """How a run recalls."""
 
     quotas: Quotas
@@ -66,7 +68,13 @@ class Recalling:
     def __post_init__(self) -> None:
         if self.on_error not in ("log", "raise"):
             raise ConfigurationError(f"on_error= is 'log' or 'raise', got {self.on_error!r}")
-        if self.timeout is not None and self.timeout <= 0:
+        if not isinstance(self.quotas, Quotas):
+            raise ConfigurationError(f"quotas= is Quotas(notes=5, ...), got {self.quotas!r}")
+        if not isinstance(self.max_tokens, int) or self.max_tokens <= 0:
+            raise ConfigurationError(f"max_tokens= is a number of tokens, got {self.max_tokens!r}")
+        if self.timeout is not None and not (
+            isinstance(self.timeout, (int, float)) and self.timeout > 0
+        ):
             raise ConfigurationError(f"timeout= is a time in seconds, got {self.timeout!r}")
 
 
@@ -87,45 +95,63 @@ class Run:
 
     # -- before the model --
 
-    def recall(self, query: str, known: Sequence[BaseMessage], how: Recalling) -> str:
+    def recall(
+        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
+    ) -> str:
         """Return the block for a query; an empty one if recalling fails and errors are logged.
 
         Args:
-            query: What to recall.
+            queries: What to recall; a later one is asked when nothing is known about those before.
             known: Messages that the model sees anyway.
             how: Quotas, budget and time.
         """
-        self.memory.warm_up()
-        started = self.memory.clock()
+        started = perf_counter()
         try:
-            recalled = _within(how.timeout, lambda: self.memory.recall(query, **self._recall_args))
+            self.memory.warm_up()
+            recalled = _within(how.timeout, lambda: self._recalled(queries, known))
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
             return self._failed(error, how.on_error)
-        return self._block(recalled, known, how, started)
+        return self._block(recalled, how, started)
 
-    async def arecall(self, query: str, known: Sequence[BaseMessage], how: Recalling) -> str:
+    async def arecall(
+        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
+    ) -> str:
         """Async form of `recall`."""
-        await self.memory.awarm_up()
-        started = self.memory.clock()
+        started = perf_counter()
         try:
-            recalled = await asyncio.wait_for(
-                self.memory.arecall(query, **self._recall_args), how.timeout
-            )
+            await self.memory.awarm_up()
+            recalled = await asyncio.wait_for(self._arecalled(queries, known), how.timeout)
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
             return self._failed(error, how.on_error)
-        return self._block(recalled, known, how, started)
+        return self._block(recalled, how, started)
 
-    @property
-    def _recall_args(self) -> dict[str, Any]:
+    def _recalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
+        asked = self._recall_args(known)
+        recalled = self.memory.recall(queries[0], **asked)
+        for query in queries[1:]:
+            if recalled.nothing_known:
+                recalled = self.memory.recall(query, **asked)
+        return recalled
+
+    async def _arecalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
+        asked = self._recall_args(known)
+        recalled = await self.memory.arecall(queries[0], **asked)
+        for query in queries[1:]:
+            if recalled.nothing_known:
+                recalled = await self.memory.arecall(query, **asked)
+        return recalled
+
+    def _recall_args(self, known: Sequence[BaseMessage]) -> dict[str, Any]:
         return {
             "user": self.user,
             "project": self.project,
             "agent": self.agent,
-            "thread_id": self.thread_id,
+            "thread_id": self._thread(known),
+            "known": {message.id for message in known if message.id},
             "limit": _CANDIDATES,
         }
 
@@ -136,10 +162,8 @@ class Run:
         logger.warning("recall failed; the agent answers without memory", exc_info=error)
         return ""
 
-    def _block(
-        self, recalled: Recalled, known: Sequence[BaseMessage], how: Recalling, started: datetime
-    ) -> str:
-        chosen = select(recalled, how.quotas, {message.id for message in known if message.id})
+    def _block(self, recalled: Recalled, how: RecallOptions, started: float) -> str:
+        chosen = select(recalled, how.quotas)
         records = [*chosen.profile, *chosen.recent]
         records += [hit.record for hit in (*chosen.hits, *chosen.episodes)]
         self._tell("memory.recalled", records, started)
@@ -165,7 +189,7 @@ class Run:
             episodes: Whether to log an episode.
             began: When the turn began, if that is known.
         """
-        started = self.memory.clock()
+        started = perf_counter()
         saved: list[Record] = [*self.log(messages)]
         if episodes and (fields := self._episode(messages, began or self._began(messages))):
             saved.append(self.memory.log_episode(**fields))
@@ -175,7 +199,7 @@ class Run:
         self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
     ) -> None:
         """Async form of `save`."""
-        started = self.memory.clock()
+        started = perf_counter()
         saved: list[Record] = [*await self.alog(messages)]
         if episodes and (fields := self._episode(messages, began or await self._abegan(messages))):
             saved.append(await self.memory.alog_episode(**fields))
@@ -190,16 +214,18 @@ class Run:
     def _thread(self, messages: Sequence[BaseMessage]) -> str:
         if self.thread_id is not None:
             return self.thread_id
+        return self._turn(messages) or "no thread"
+
+    def _turn(self, messages: Sequence[BaseMessage]) -> str:
+        """Return by what a turn is known: the id of its user's message."""
         start = last_user_message(messages)
-        return turn_id(start) if start is not None else "no thread"
+        return (start.id or "") if start is not None else ""
 
     def _log_args(self, messages: Sequence[BaseMessage]) -> dict[str, Any]:
         return {"user": self.user, "thread_id": self._thread(messages)}
 
     def _start_id(self, messages: Sequence[BaseMessage]) -> str:
-        start = last_user_message(messages)
-        own = "" if start is None else turn_id(start)
-        return Message.id_of(self._thread(messages), own)
+        return Message.id_of(self._thread(messages), self._turn(messages))
 
     def _began(self, messages: Sequence[BaseMessage]) -> datetime | None:
         """Return when the user's message was kept, which `with_memory` does at once."""
@@ -222,19 +248,27 @@ class Run:
         steps = [f"node: {self.node}"] if self.node else []
         steps += [f"tools: {', '.join(tools)}"] if tools else []
         return {
-            "task": text_of(turn[0]),
+            "task": text_of(turn[0]).strip() or "(a message without text)",
             "user": self.user,
             "approach": "; ".join(steps),
             "duration_ms": None if took is None else max(round(1000 * took), 0),
             "token_cost": token_cost(turn),
             "thread_id": self._thread(messages),
-            "turn_id": turn_id(turn[0]),
+            "turn_id": self._turn(messages),
         }
 
-    def _tell(self, event: str, records: Sequence[Record], started: datetime) -> None:
+    def _tell(self, event: str, records: Sequence[Record], started: float) -> None:
         items = [{"id": r.id, "type": r.type, "text": r.text} for r in records]
-        took = (self.memory.clock() - started).total_seconds()
-        self.write({"type": event, "user": self.user, "items": items, "ms": round(1000 * took, 1)})
+        took = round(1000 * (perf_counter() - started), 1)
+        self.write({"type": event, "user": self.user, "items": items, "ms": took})
+
+
+def check_memory(memory: object) -> None:
+    """Refuse what is no memory, when the graph is built."""
+    if not isinstance(memory, Memory):
+        raise ConfigurationError(
+            f"expected a Memory, such as Memory(ChromaStore('./memory')); got {memory!r}"
+        )
 
 
 def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = None) -> Run:
@@ -263,18 +297,17 @@ def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = N
     )
 
 
-def query_of(messages: Sequence[BaseMessage]) -> str:
+def queries_of(messages: Sequence[BaseMessage]) -> list[str]:
     """Return what to recall for a conversation: its latest user message.
 
-    A short one ("the same again, please") is nothing to go by: what the user said before it is put
-    before it.
+    One that says little by itself ("and the other one?", "还是老样子") may be about what the user
+    said before it: the two together are the second query.
     """
-    asked = [text_of(m) for m in messages if m.type == "human" and is_said(m)]
+    asked = [text_of(m) for m in messages if begins_turn(m) and is_said(m)]
     if not asked:
-        return ""
-    if len(asked) > 1 and len(asked[-1].split()) <= _SHORT_QUERY_WORDS and len(asked[-1]) <= 40:
-        return "\n".join(asked[-2:])
-    return asked[-1]
+        return [""]
+    few = len(set(query_tokens(asked[-1]))) <= _FEW_TERMS
+    return [asked[-1], "\n".join(asked[-2:])] if few and len(asked) > 1 else [asked[-1]]
 
 
 def _within(timeout: float | None, function: Callable[[], T]) -> T:

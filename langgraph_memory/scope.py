@@ -117,21 +117,35 @@ def run_owner_id(
 ) -> str | None:
     """Find an owner's id for one run, or `None` if the run names none.
 
-    In this order: `given` (text, or a function of state and config), `runtime.context`,
-    `config["configurable"]`, and for the user the authenticated user of a LangGraph server.
+    It is `given` (text, or a function of state and config), else what `runtime.context`,
+    `config["configurable"]` and, for the user, the authenticated user of a LangGraph server say.
+
+    Raises:
+        ConfigurationError: If these name different ones: one's words would go into the other's
+            memory.
     """
     if given is not None:
-        value: object = given(state, config) if callable(given) else given
-        return check_id(kind, value)
+        value = given(state, config) if callable(given) else given
+        return None if value is None and kind != "user" else check_id(kind, value)
     name = f"{kind}_id"
     configurable = config.get("configurable") or {}
-    for source in (getattr(runtime, "context", None), configurable):
-        value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
-        if value is not None:
-            return check_id(kind, value)
-    if kind == "user":
-        return _authenticated_user(configurable, runtime)
-    return None
+    sources = {
+        "context": _value(getattr(runtime, "context", None), name),
+        "configurable": _value(configurable, name),
+        "authenticated": _authenticated_user(configurable, runtime) if kind == "user" else None,
+    }
+    named = {where: check_id(kind, id) for where, id in sources.items() if id is not None}
+    if len(set(named.values())) > 1:
+        said = " and ".join(f"{id!r} ({where})" for where, id in named.items())
+        raise ConfigurationError(
+            f"this run names more than one {kind}: {said}. Let them agree, or say which it is: "
+            f"{kind}= of the node"
+        )
+    return next(iter(named.values()), None)
+
+
+def _value(source: object, name: str) -> object:
+    return source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
 
 
 def run_user(given: Scope | None, state: Any, config: Mapping[str, Any], runtime: Any) -> str:
@@ -151,7 +165,7 @@ def run_user(given: Scope | None, state: Any, config: Mapping[str, Any], runtime
     return user
 
 
-def _authenticated_user(configurable: Mapping[str, Any], runtime: Any) -> str | None:
+def _authenticated_user(configurable: Mapping[str, Any], runtime: Any) -> object:
     server_user = getattr(getattr(runtime, "server_info", None), "user", None)
-    identity = getattr(server_user, "identity", None) or configurable.get("langgraph_auth_user_id")
-    return check_id("user", identity) if identity is not None else None
+    identity: object = getattr(server_user, "identity", None)
+    return identity if identity is not None else configurable.get("langgraph_auth_user_id")

@@ -157,7 +157,9 @@ def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -
             "open_sessions takes the path of a folder or an SQLite file; only a path is supported "
             f"in this version, got {text.partition('://')[0]!r}"
         )
-    return Sessions(text, busy_timeout=busy_timeout)
+    # The folder of this moment is meant, wherever the process is when it is first used.
+    place = text if text == ":memory:" else os.path.abspath(text)
+    return Sessions(place, busy_timeout=busy_timeout)
 
 
 def _database_file(path: str) -> str:

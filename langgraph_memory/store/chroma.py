@@ -129,6 +129,13 @@ class ChromaStore(BaseStore):
     def _configure(self, embed: Embed | None, index: IndexConfig | None, clock: Clock) -> None:
         if embed is not None and index is not None:
             raise ConfigurationError("pass embed= or index= (which has its own 'embed'), not both")
+        if index is not None and not isinstance(index, Mapping):
+            raise ConfigurationError(f"index= is LangGraph's IndexConfig, a dict; got {index!r}")
+        if unknown := set(index or ()) - {"dims", "embed", "fields"}:
+            raise ConfigurationError(f"index= takes dims, embed and fields; got {sorted(unknown)}")
+        fields = (index or {}).get("fields")
+        if isinstance(fields, str):
+            raise ConfigurationError(f"index= has a list of fields, such as [{fields!r}]")
         config: IndexConfig = {**index} if index is not None else {"embed": embed}  # type: ignore[typeddict-item]  # None is our default
         self._embedder = Embedder(config.get("embed"), config.get("dims"))
         self._fields = list(config.get("fields") or ["$"])
@@ -160,7 +167,11 @@ class ChromaStore(BaseStore):
         plan = self._plan(ops)
         documents, queries = self._with_probe(plan)
         vectors = await self._embedder.aembed(documents, queries)
-        return await asyncio.to_thread(self._run, plan, *vectors)
+        if not plan.puts:
+            return await asyncio.to_thread(self._run, plan, *vectors)
+        # Writes take turns anyway: in a thread of their own they leave the others to the reads.
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._open.writer, self._run, plan, *vectors)
 
     # -- lifecycle --
 
@@ -274,6 +285,9 @@ def _checked(op: Any) -> Any:
     A value becomes what it will be when it is read back, and what cannot be stored in a key is
     replaced there.
     """
+    namespace = getattr(op, "namespace", getattr(op, "namespace_prefix", ()))
+    if isinstance(namespace, str):
+        raise ConfigurationError(f"a namespace is a tuple, such as ({namespace!r},)")
     if isinstance(op, (HybridOp, NewestOp)):
         for namespace in op.namespaces if isinstance(op, HybridOp) else (op.namespace,):
             validate_op_namespace(GetOp(namespace, ""))

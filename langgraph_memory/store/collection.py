@@ -16,9 +16,10 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from langgraph_memory.store.rows import (
 )
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 COLLECTION = "langgraph_memory"
 SCHEMA = 1
@@ -80,10 +82,11 @@ class Collection:
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._cache = PartitionCache(cache_bytes)
-        self._catalogue: list[Namespace] | None = None
+        self._catalogue: tuple[Namespace, ...] | None = None  # replaced, never changed
         self._announced: set[Namespace] = set()
         self._order = 0
         self._closed = False
+        self.writer = ThreadPoolExecutor(1, "langgraph-memory-writer")
         self.users = 0
         with chroma_errors("opening the collection"):
             self._rows = client.get_or_create_collection(
@@ -131,9 +134,10 @@ class Collection:
             found.append(partition.get(key) if partition is not None else None)
             if partition is None:
                 missing.setdefault(row_id(namespace, key), []).append(i)
-        if missing:
+        for page in _pages(list(missing)):
             with self._lock, chroma_errors("reading"):
-                rows = self._rows.get(ids=list(missing), include=_INCLUDE)
+                self._check_usable()
+                rows = self._rows.get(ids=page, include=_INCLUDE)
             for id, *row in zip(
                 rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
             ):
@@ -160,14 +164,16 @@ class Collection:
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
         self._check_usable()
-        with self._lock:
-            known = self._known()
-            start = bisect_left(known, prefix)
-            under = itertools.takewhile(
-                lambda namespace: namespace[: len(prefix)] == prefix,
-                itertools.islice(known, start, None),
-            )
-            return list(under)
+        known = self._catalogue
+        if known is None:
+            with self._lock:
+                known = self._known()
+        start = bisect_left(known, prefix)
+        under = itertools.takewhile(
+            lambda namespace: namespace[: len(prefix)] == prefix,
+            itertools.islice(known, start, None),
+        )
+        return list(under)
 
     # -- writing --
 
@@ -208,6 +214,7 @@ class Collection:
     def close(self) -> None:
         """Let go of the client; a forked child leaves its parent's alone."""
         if os.getpid() == self._process:
+            self.writer.shutdown()
             with self._lock:
                 self._closed = True
                 self._cache.clear()
@@ -259,25 +266,26 @@ class Collection:
         metadatas: list[Any] = []
         documents: list[Any] = []
         vectors: list[Any] = []
-        parts = [part_of(namespace) for namespace in namespaces]
-        for page in self._read({"part": {"$in": parts}}, _INCLUDE):
-            metadatas += page["metadatas"]
-            documents += page["documents"]
-            if len(page["ids"]):
-                vectors.append(page["embeddings"])
+        for parts in _pages([part_of(namespace) for namespace in namespaces]):
+            for page in self._read({"part": {"$in": parts}}, _INCLUDE):
+                metadatas += page["metadatas"]
+                documents += page["documents"]
+                if len(page["ids"]):
+                    vectors.append(page["embeddings"])
         matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
         for item in items_from_rows(metadatas, documents, matrix):
             items[item.namespace].append(item)
         return [Partition.of(namespace, found) for namespace, found in items.items()]
 
-    def _known(self) -> list[Namespace]:
+    def _known(self) -> tuple[Namespace, ...]:
         if self._catalogue is None:
-            self._catalogue = sorted(
+            found = (
                 namespace_of(metadata["part"])
                 for page in self._read({"state": "namespace"}, ["metadatas"])
                 for metadata in page["metadatas"]
             )
+            self._catalogue = tuple(sorted(found))
         return self._catalogue
 
     def _before(self, writes: Mapping[Namespace, Write]) -> dict[str, _Before]:
@@ -292,9 +300,9 @@ class Collection:
                     unknown.append(id)
                 elif (item := partition.get(key)) is not None:
                     before[id] = _Before(item.created_at, len(item.vectors))
-        for start in range(0, len(unknown), _PAGE):
+        for page in _pages(unknown):
             with chroma_errors("reading"):
-                rows = self._rows.get(ids=unknown[start : start + _PAGE], include=["metadatas"])
+                rows = self._rows.get(ids=page, include=["metadatas"])
             for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
                 if metadata.get("state") != "tombstone":
                     envelope = read_envelope(metadata)
@@ -361,11 +369,11 @@ class Collection:
         else:
             return
         if self._catalogue is not None:
-            place = bisect_left(self._catalogue, namespace)
-            if self._catalogue[place : place + 1] == [namespace]:
-                del self._catalogue[place]
-            if write.put:
-                self._catalogue.insert(place, namespace)
+            known = self._catalogue
+            place = bisect_left(known, namespace)
+            after = place + (known[place : place + 1] == (namespace,))
+            here = (namespace,) if write.put else ()
+            self._catalogue = (*known[:place], *here, *known[after:])
 
 
 def _gone_ids(
@@ -383,6 +391,10 @@ def _gone_ids(
     return gone
 
 
+def _pages(values: Sequence[T]) -> Iterator[list[T]]:
+    return (list(values[i : i + _PAGE]) for i in range(0, len(values), _PAGE))
+
+
 @contextmanager
 def chroma_errors(doing: str) -> Iterator[None]:
     """Turn what Chroma raises into a `StoreError`."""
@@ -392,7 +404,9 @@ def chroma_errors(doing: str) -> Iterator[None]:
         yield
     except LangGraphMemoryError:
         raise
-    except AttributeError as error:  # a closed client has no bindings any more
+    except AttributeError as error:
+        if "bindings" not in str(error):
+            raise
         raise StoreError(f"Chroma failed while {doing}: its client is closed") from error
     except (ChromaError, sqlite3.Error, OSError, RuntimeError, ValueError) as error:
         raise StoreError(f"Chroma failed while {doing}: {error}") from error

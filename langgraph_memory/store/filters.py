@@ -15,6 +15,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from langgraph_memory.errors import ConfigurationError
+
 Predicate = Callable[[Mapping[str, Any]], bool]
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
@@ -29,7 +31,7 @@ def matches(value: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:
     """Whether a value meets every condition of a filter.
 
     Raises:
-        ValueError: If an operator that LangGraph does not have is met.
+        ConfigurationError: If an operator that LangGraph does not have is met.
 
     Example:
         >>> matches({"kind": "fact", "importance": 0.7}, {"importance": {"$gte": 0.5, "$lt": 0.9}})
@@ -42,7 +44,7 @@ def check_filter(filter: Mapping[str, Any]) -> None:
     """Refuse a filter that `matches` would refuse, without a value to try it on.
 
     Raises:
-        ValueError: If the filter uses an operator that LangGraph does not have.
+        ConfigurationError: If the filter uses an operator that LangGraph does not have.
     """
     for condition in filter.values():
         _check_condition(condition)
@@ -91,7 +93,7 @@ def _apply(name: str, value: Any, operand: Any) -> bool:
         return not _meets(value, operand)
     compare = _ORDER.get(name)
     if compare is None:
-        raise ValueError(
+        raise ConfigurationError(
             f"unsupported filter operator {name!r}; there are $eq, $ne, $gt, $gte, $lt and $lte"
         )
     numbers = isinstance(value, (int, float)) and isinstance(operand, (int, float))

@@ -39,8 +39,7 @@ class DirectoryLock:
         except Timeout as error:
             raise StoreLockedError(
                 f"{self.directory} is open in {self._owner()}. One process at a time can use a "
-                "directory: close it there. Several processes share one memory through a Chroma "
-                "server"
+                "directory: close it there, run one worker process, or give each a directory"
             ) from error
         except OSError as error:
             raise self._unusable(error) from error

@@ -13,8 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import Namespace, StoredItem
 
 _MASKS_KEPT = 8
+_EMPTY_BYTES = 8_000  # a partition and its index, of a user who has nothing
 _ROW_OVERHEAD_BYTES = 1_200  # a decoded item, its postings and entries, measured on messages
 
 
@@ -42,7 +42,7 @@ class Partition:
 
     def __init__(self, namespace: Namespace) -> None:
         self.namespace = namespace
-        self.bytes = 0
+        self.bytes = _EMPTY_BYTES
         self.lexical = LexicalIndex()
         self._items: list[StoredItem] = []
         self._row_of: dict[str, int] = {}
@@ -98,7 +98,7 @@ class Partition:
         removed = [self._row_of[key] for key in deleted if key in self._row_of]
         alive = self._alive_with(rows + len(put), dead=replaced + removed)
         vectors = self._append_vectors(put, rows, vectors)
-        self._items.extend(put)
+        self._items.extend(map(_without_vectors, put))
         for item in put:
             text = "\n".join(item.texts)
             self.lexical.add(tokens(text))
@@ -107,6 +107,20 @@ class Partition:
         for key in deleted:
             self._row_of.pop(key, None)
         self._row_of.update({item.key: rows + i for i, item in enumerate(put)})
+
+    def compacted(self) -> Partition:
+        """Return a partition with the same items, and no dead rows."""
+        vectors: dict[int, list[int]] = {}
+        for i, row in enumerate(self._vector_rows[: self._snapshot.vectors].tolist()):
+            vectors.setdefault(row, []).append(i)
+        alive = np.flatnonzero(self._snapshot.alive).tolist()
+        items = [
+            replace(self._items[row], vectors=self._vectors[vectors[row]])
+            if row in vectors
+            else self._items[row]
+            for row in alive
+        ]
+        return Partition.of(self.namespace, items)
 
     def similarities(self, query: NDArray[np.float32], snapshot: Snapshot) -> NDArray[np.float32]:
         """Return each row's cosine similarity to a unit vector, of its best text.
@@ -189,6 +203,11 @@ class Partition:
         return end
 
 
+def _without_vectors(item: StoredItem) -> StoredItem:
+    """Return an item that still tells how many vectors it has; they lie in the partition."""
+    return replace(item, vectors=np.empty((len(item.vectors), 0), np.float32))
+
+
 @dataclass(slots=True, init=False)
 class _Mask:
     """Which rows meet a filter, worked out once a row: rows do not change."""
@@ -219,56 +238,59 @@ class _Mask:
 
 
 class PartitionCache:
-    """Partitions by namespace, within a budget of bytes; the least recently used leave.
-
-    Whoever changes it holds the collection's lock; looking up takes none.
-    """
+    """Partitions by namespace, within a budget of bytes; the least recently used leave."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self._bytes = 0
         self._partitions: OrderedDict[Namespace, Partition] = OrderedDict()
+        self._lock = threading.RLock()
 
     def get(self, namespace: Namespace) -> Partition | None:
         """Return a cached partition, and count it as used."""
-        partition = self._partitions.get(namespace)
-        if partition is not None:
-            with suppress(KeyError):  # another thread may just have let it go
+        with self._lock:
+            partition = self._partitions.get(namespace)
+            if partition is not None:
                 self._partitions.move_to_end(namespace)
-        return partition
+            return partition
 
     def put(self, partition: Partition) -> None:
         """Keep a partition, and let others go until the budget holds; the newest always stays."""
-        self.drop(partition.namespace)
-        self._partitions[partition.namespace] = partition
-        self._bytes += partition.bytes
-        self._trim()
+        with self._lock:
+            self.drop(partition.namespace)
+            self._partitions[partition.namespace] = partition
+            self._bytes += partition.bytes
+            self._trim()
 
     def apply(
         self, namespace: Namespace, put: Sequence[StoredItem], deleted: Sequence[str]
     ) -> None:
-        """Follow a write, if the partition is here."""
+        """Follow a write, if the partition is here. One write at a time."""
         partition = self._partitions.get(namespace)
         if partition is None:
             return
         before = partition.bytes
         partition.apply(put, deleted)
-        self._bytes += partition.bytes - before
-        if partition.wasteful:
-            self.put(Partition.of(namespace, list(partition.items())))
-        self._trim()
+        with self._lock:
+            if self._partitions.get(namespace) is partition:
+                self._bytes += partition.bytes - before
+                if partition.wasteful:
+                    self.put(partition.compacted())
+                self._trim()
+
+    def drop(self, namespace: Namespace) -> None:
+        """Forget a partition: it is read anew when it is next needed."""
+        with self._lock:
+            partition = self._partitions.pop(namespace, None)
+            if partition is not None:
+                self._bytes -= partition.bytes
+
+    def clear(self) -> None:
+        """Forget all partitions."""
+        with self._lock:
+            self._partitions.clear()
+            self._bytes = 0
 
     def _trim(self) -> None:
         while self._bytes > self.max_bytes and len(self._partitions) > 1:
             self.drop(next(iter(self._partitions)))
-
-    def drop(self, namespace: Namespace) -> None:
-        """Forget a partition: it is read anew when it is next needed."""
-        partition = self._partitions.pop(namespace, None)
-        if partition is not None:
-            self._bytes -= partition.bytes
-
-    def clear(self) -> None:
-        """Forget all partitions."""
-        self._partitions.clear()
-        self._bytes = 0

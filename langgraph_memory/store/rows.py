@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.embedding import replace_surrogates, seeded_vector
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.scope import owner_of
 
 Namespace = tuple[str, ...]
@@ -89,14 +90,14 @@ def encode_value(value: Mapping[str, Any]) -> str:
     """Return a value as JSON text.
 
     Raises:
-        ValueError: If the value holds something that JSON does not have, or is nested too deeply.
+        ConfigurationError: If it holds something that JSON does not have, or is nested too deeply.
     """
     try:
         if _depth(value) > MAX_DEPTH:
             raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
         return replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(
+        raise ConfigurationError(
             f"a store keeps JSON values (dict, list, str, int, float, bool, None): {error}"
         ) from error
 
