@@ -5,12 +5,14 @@ Whatever is wrong with an argument is said here, before anything is read or writ
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from langgraph_memory.clock import as_utc
+from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.messages import Log, Redact, as_messages
 from langgraph_memory.recalling import Question
@@ -25,6 +27,7 @@ from langgraph_memory.records import (
 )
 from langgraph_memory.scope import Owner, RecordType, check_id, readers, writer
 from langgraph_memory.store.filters import check_filter
+from langgraph_memory.store.rows import encode_value
 
 MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""
@@ -34,7 +37,7 @@ TYPES: tuple[RecordType, ...] = tuple(RECORD_CLASSES)
 
 def log(given: object, *, user: str, thread_id: str, at: datetime | None) -> Log:
     """Return the messages that are to be logged."""
-    moment = None if at is None else as_utc(at)
+    moment = None if at is None else as_utc(at, "at=")
     return Log.of(as_messages(given), writer(user), _thread_id(thread_id), moment)
 
 
@@ -55,22 +58,23 @@ def episode(
     redact: Redact,
 ) -> Episode:
     """Return the record of a finished task."""
-    check_text("task", task)
     _check_choice("outcome", outcome, OUTCOMES)
     _check_unit("quality_score", quality_score)
+    _check_count("duration_ms", duration_ms)
+    _check_count("token_cost", token_cost)
     thread = None if thread_id is None else _thread_id(thread_id)
     return Episode(
         id=Episode.id_of(thread, turn_id or uuid.uuid4().hex),
         owner=writer(user),
         created_at=now,
-        task=redact(task),
-        approach=redact(approach),
+        task=_text("task", task, redact),
+        approach=_any_text("approach", approach, redact),
         outcome=outcome,
         duration_ms=duration_ms,
         token_cost=token_cost,
         quality_score=quality_score,
-        notes=redact(notes),
-        error=None if error is None else redact(error),
+        notes=_any_text("notes", notes, redact),
+        error=None if error is None else _any_text("error", error, redact),
         thread_id=thread,
     )
 
@@ -90,17 +94,14 @@ def note(
     redact: Redact,
 ) -> Note:
     """Return a note that is to be remembered; its id is given when it is."""
-    check_text("text", text)
     _check_choice("kind", kind, KINDS)
     _check_unit("importance", importance)
-    if slot is not None:
-        check_text("slot", slot)
     return Note(
         id="",
         owner=writer(user, project, agent),
-        text=redact(text.strip()),
+        text=_text("text", text, redact),
         kind=kind,
-        slot=None if slot is None else redact(slot),
+        slot=None if slot is None else _text("slot", slot, redact),
         importance=importance,
         pinned=_flag("pinned", pinned),
         metadata={} if metadata is None else _metadata(metadata),
@@ -123,8 +124,7 @@ def edits(
     """Return the fields of a note that are to be changed."""
     changes: dict[str, Any] = {}
     if text is not None:
-        check_text("text", text)
-        changes["text"] = redact(text.strip())
+        changes["text"] = _text("text", text, redact)
     if kind is not None:
         _check_choice("kind", kind, KINDS)
         changes["kind"] = kind
@@ -160,15 +160,17 @@ def question(
     if not isinstance(query, str):
         raise ConfigurationError(f"query is a text, got {type(query).__name__}")
     check_page(limit)
+    if min_relevance is not None and not isinstance(min_relevance, (int, float)):
+        raise ConfigurationError(f"min_relevance= is a number, got {min_relevance!r}")
     return Question(
-        query=redact(query[:MAX_QUERY_CHARACTERS]),
+        query=_any_text("query", query[:MAX_QUERY_CHARACTERS], redact),
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else tuple(dict.fromkeys(check_types(types))),
         kinds=None if kinds is None else tuple(check_kinds(kinds)),
         filter=filter if filter is None else checked_filter(filter),
         limit=limit,
         min_relevance=min_relevance,
-        as_of=None if as_of is None else as_utc(as_of),
+        as_of=None if as_of is None else as_utc(as_of, "as_of="),
         thread_id=None if thread_id is None else _thread_id(thread_id),
         known=frozenset(known),
     )
@@ -179,24 +181,33 @@ def namespaces(owner: Owner, types: Sequence[RecordType] = TYPES) -> list[tuple[
     return [owner.namespace(type) for type in check_types(types)]
 
 
-def one_of(id: str | None, text: str | None, everything: bool) -> None:
-    """Refuse to forget unless it is said what, in one way."""
+def forgotten(id: str | None, text: str | None, everything: bool, redact: Redact) -> str | None:
+    """Return the text to forget as it was kept; refuse unless it is said what, in one way."""
     if (id is not None) + (text is not None) + _flag("everything", everything) != 1:
         raise ConfigurationError("forget takes an id, text= or everything=True: one of them")
-    if text is not None:
-        check_text("text", text)
+    return None if text is None else _text("text", text, redact)
 
 
-def check_text(name: str, text: object) -> None:
-    """Refuse what is no text, or an empty one."""
+def _text(name: str, text: object, redact: Redact) -> str:
+    """Return a text as it is kept: without secrets, and without what cannot be stored."""
     if not isinstance(text, str) or not text.strip():
-        raise ConfigurationError(f"{name} is a non-empty text, got {text!r}")
+        raise ConfigurationError(f"{name}= is a non-empty text, got {text!r}")
+    return redact(replace_surrogates(text)).strip()
+
+
+def _any_text(name: str, text: object, redact: Redact) -> str:
+    """Return a text that may be empty as it is kept."""
+    if not isinstance(text, str):
+        raise ConfigurationError(f"{name}= is a text, got {text!r}")
+    return redact(replace_surrogates(text))
 
 
 def check_page(limit: int, offset: int = 0) -> None:
     """Refuse a negative limit or offset."""
-    if limit < 0 or offset < 0:
-        raise ConfigurationError(f"limit= and offset= cannot be negative, got {limit}, {offset}")
+    for name, value in (("limit", limit), ("offset", offset)):
+        if value is None:
+            raise ConfigurationError(f"{name}= is a number, got None")
+        _check_count(name, value)
 
 
 def check_types(types: Sequence[RecordType]) -> Sequence[RecordType]:
@@ -245,12 +256,19 @@ def _check_unit(name: str, value: object) -> None:
         raise ConfigurationError(f"{name}= is a number from 0 to 1, got {value!r}")
 
 
+def _check_count(name: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ConfigurationError(f"{name}= is a whole number of 0 or more, got {value!r}")
+
+
 def _thread_id(thread_id: object) -> str:
     if isinstance(thread_id, int) and not isinstance(thread_id, bool):
         return str(thread_id)
     if not isinstance(thread_id, str) or not thread_id:
         raise ConfigurationError(f"thread_id= is a non-empty text, got {thread_id!r}")
-    return thread_id
+    return replace_surrogates(thread_id)
 
 
 def _flag(name: str, value: object) -> bool:
@@ -262,4 +280,8 @@ def _flag(name: str, value: object) -> bool:
 def _metadata(metadata: object) -> dict[str, Any]:
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise ConfigurationError(f"metadata= is a dict with text keys, got {metadata!r}")
-    return dict(metadata)
+    try:
+        kept: dict[str, Any] = json.loads(encode_value(metadata))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"metadata=: {error}") from error
+    return kept

@@ -16,16 +16,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def as_utc(moment: datetime) -> datetime:
+def as_utc(moment: datetime, name: str = "time") -> datetime:
     """Return `moment` in UTC; a naive one is refused, since nobody knows where it was noon.
 
     Raises:
-        ConfigurationError: If `moment` is no datetime, or has no time zone.
+        ConfigurationError: If `moment` is no datetime, or has no time zone; it calls it `name`.
     """
     if not isinstance(moment, datetime) or moment.tzinfo is None:
+        naive = "the naive datetime " if isinstance(moment, datetime) else ""
         raise ConfigurationError(
-            f"expected a datetime with a time zone, such as datetime.now(timezone.utc); "
-            f"got {moment!r}"
+            f"{name}: got {naive}{moment!r}; expected one with a time zone, "
+            "for example datetime.now(timezone.utc)"
         )
     return moment.astimezone(UTC)
 
@@ -34,7 +35,12 @@ def parse_time(text: str) -> datetime:
     """Read an ISO 8601 time; one without a zone is taken as UTC.
 
     Raises:
-        ValueError: If `text` is not ISO 8601.
+        ValueError: If `text` is not ISO 8601, or outside the years 1 to 9999 in UTC.
     """
     moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is outside the years 1 to 9999 in UTC") from error

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from langgraph_memory.errors import LangGraphMemoryError
 from langgraph_memory.scope import Owner
 
-T = TypeVar("T")
-
-_STRIPES = 256
 _POLL_SECONDS = 0.002
 _LOOP_TIMEOUT_SECONDS = 10.0
 
 
-class OwnerLocks:
-    """Locks by owner; several owners may share one."""
+class _Lock:
+    """A lock that can be held weakly."""
 
     def __init__(self) -> None:
-        self._locks = [threading.Lock() for _ in range(_STRIPES)]
+        lock = threading.Lock()
+        self.acquire, self.release = lock.acquire, lock.release
 
-    def _lock(self, owner: Owner) -> threading.Lock:
-        return self._locks[hash(owner) % _STRIPES]
+
+class OwnerLocks:
+    """A lock for each owner, as long as somebody holds it or waits for it."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[Owner, _Lock] = WeakValueDictionary()
+        self._making = threading.Lock()
+
+    def _lock(self, owner: Owner) -> _Lock:
+        with self._making:
+            lock = self._locks.get(owner)
+            if lock is None:
+                lock = self._locks[owner] = _Lock()
+            return lock
 
     @contextmanager
     def hold(self, owner: Owner) -> Iterator[None]:
@@ -61,19 +71,6 @@ class OwnerLocks:
 
 OWNER_LOCKS = OwnerLocks()
 """The locks of this process: several memories may lie in one store."""
-
-
-async def landed(write: Coroutine[Any, Any, T]) -> T:
-    """Await a write to its end, also if the caller is cancelled meanwhile.
-
-    A store may write in a thread that nothing can stop; the owner's lock must not be free before.
-    """
-    task = asyncio.ensure_future(write)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 def _in_event_loop() -> bool:

@@ -19,12 +19,12 @@ from langgraph.store.base import BaseStore, GetOp
 from langgraph_memory import arguments, listing
 from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.locks import OWNER_LOCKS, landed
+from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import (
     Erasure,
     all_ops,
+    batches,
     change_ops,
-    chunks,
     edit_ops,
     edited_note,
     forget_ops,
@@ -191,7 +191,7 @@ class Memory:
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         found = self.store.batch(log_ops(log))
         new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in chunks([put_op(record) for record in new]):
+        for chunk in batches([put_op(record) for record in new], self._hybrid):
             self.store.batch(chunk)
         return new
 
@@ -202,7 +202,7 @@ class Memory:
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         found = await self.store.abatch(log_ops(log))
         new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in chunks([put_op(record) for record in new]):
+        for chunk in batches([put_op(record) for record in new], self._hybrid):
             await self.store.abatch(chunk)
         return new
 
@@ -340,7 +340,8 @@ class Memory:
         with OWNER_LOCKS.hold(candidate.owner):
             found = self.store.batch(neighbour_ops(candidate, self._hybrid))
             changes = plan(candidate, *neighbours(candidate, found))
-            self.store.batch(change_ops(changes))
+            for ops in batches(change_ops(changes), self._hybrid):
+                self.store.batch(ops)
         return changes[0]
 
     async def aremember(
@@ -373,7 +374,8 @@ class Memory:
         async with OWNER_LOCKS.ahold(candidate.owner):
             found = await self.store.abatch(neighbour_ops(candidate, self._hybrid))
             changes = plan(candidate, *neighbours(candidate, found))
-            await landed(self.store.abatch(change_ops(changes)))
+            for ops in batches(change_ops(changes), self._hybrid):
+                await self.store.abatch(ops)
         return changes[0]
 
     def edit(
@@ -410,7 +412,8 @@ class Memory:
             found = self.store.batch(edit_ops(owner, id, changes, self._hybrid))
             change = edited(edited_note(id, found), changes, self.clock())
             refuse_duplicate(change, found)
-            self.store.batch(change_ops([change]))
+            for ops in batches(change_ops([change]), self._hybrid):
+                self.store.batch(ops)
         return change
 
     async def aedit(
@@ -440,7 +443,8 @@ class Memory:
             found = await self.store.abatch(edit_ops(owner, id, changes, self._hybrid))
             change = edited(edited_note(id, found), changes, self.clock())
             refuse_duplicate(change, found)
-            await landed(self.store.abatch(change_ops([change])))
+            for ops in batches(change_ops([change]), self._hybrid):
+                await self.store.abatch(ops)
         return change
 
     # -- reading --
@@ -645,7 +649,7 @@ class Memory:
         Returns:
             What was deleted; empty if there was nothing.
         """
-        arguments.one_of(id, text, everything)
+        text = arguments.forgotten(id, text, everything, self.redact)
         owner = writer(user, project, agent)
         with OWNER_LOCKS.hold(owner):
             if everything:
@@ -653,7 +657,7 @@ class Memory:
             namespaces = arguments.namespaces(owner)
             results = self.store.batch(all_ops(namespaces, self._hybrid))
             gone = listing.doomed(read_records(namespaces, results), id, text)
-            for chunk in chunks(forget_ops(gone)):
+            for chunk in batches(forget_ops(gone), self._hybrid):
                 self.store.batch(chunk)
         return listing.receipt(gone)
 
@@ -668,7 +672,7 @@ class Memory:
         agent: str | None = None,
     ) -> Receipt:
         """Async form of `forget`."""
-        arguments.one_of(id, text, everything)
+        text = arguments.forgotten(id, text, everything, self.redact)
         owner = writer(user, project, agent)
         async with OWNER_LOCKS.ahold(owner):
             if everything:
@@ -676,7 +680,7 @@ class Memory:
             namespaces = arguments.namespaces(owner)
             results = await self.store.abatch(all_ops(namespaces, self._hybrid))
             gone = listing.doomed(read_records(namespaces, results), id, text)
-            for chunk in chunks(forget_ops(gone)):
+            for chunk in batches(forget_ops(gone), self._hybrid):
                 await self.store.abatch(chunk)
         return listing.receipt(gone)
 
@@ -687,7 +691,7 @@ class Memory:
             ops = erasure.delete_ops(self.store.batch(erasure.read_ops(listed)))
             if not ops:
                 return erasure.receipt
-            for chunk in chunks(ops):
+            for chunk in batches(ops, self._hybrid):
                 self.store.batch(chunk)
 
     async def _aforget_everything(self, owner: Owner) -> Receipt:
@@ -697,7 +701,7 @@ class Memory:
             ops = erasure.delete_ops(await self.store.abatch(erasure.read_ops(listed)))
             if not ops:
                 return erasure.receipt
-            for chunk in chunks(ops):
+            for chunk in batches(ops, self._hybrid):
                 await self.store.abatch(chunk)
 
 

@@ -45,7 +45,8 @@ def as_messages(messages: object) -> list[BaseMessage]:
         ConfigurationError: If they are none.
     """
     given: Iterable[MessageLikeRepresentation]
-    if isinstance(messages, (str, tuple, Mapping, BaseMessage)):
+    pair = isinstance(messages, tuple) and len(messages) == 2 and isinstance(messages[0], str)
+    if pair or isinstance(messages, (str, Mapping, BaseMessage)):
         given = [messages]  # type: ignore[list-item]  # checked by what follows
     elif isinstance(messages, Iterable):
         given = messages
@@ -59,14 +60,17 @@ def as_messages(messages: object) -> list[BaseMessage]:
 
 def begins_turn(message: BaseMessage) -> bool:
     """Whether a message is one that the user sent, with or without text."""
-    summary = message.additional_kwargs.get("lc_source") == "summarization"
-    return isinstance(message, HumanMessage) and not summary
+    return isinstance(message, HumanMessage) and not _is_summary(message)
 
 
 def is_said(message: BaseMessage) -> bool:
     """Whether a message is something that the user or the agent said in words."""
-    spoken = begins_turn(message) or isinstance(message, AIMessage)
+    spoken = isinstance(message, (HumanMessage, AIMessage)) and not _is_summary(message)
     return spoken and bool(text_of(message).strip())
+
+
+def _is_summary(message: BaseMessage) -> bool:
+    return message.additional_kwargs.get("lc_source") == "summarization"
 
 
 def text_of(message: BaseMessage) -> str:
@@ -134,8 +138,8 @@ class Log:
         cls, messages: Iterable[BaseMessage], owner: Owner, thread_id: str, at: datetime | None
     ) -> Log:
         """Return the log of what was said in some messages."""
-        placed = enumerate(with_ids(messages))
-        return cls(owner, thread_id, at, tuple((i, m) for i, m in placed if is_said(m)))
+        said = {m.id: (i, m) for i, m in enumerate(with_ids(messages)) if is_said(m)}
+        return cls(owner, thread_id, at, tuple(said.values()))
 
     @property
     def ids(self) -> list[str]:

@@ -7,7 +7,7 @@ store may take a namespace for a prefix of another, or a label for a pattern.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -77,9 +77,24 @@ def forgotten(namespace: Namespace) -> Namespace:
     return (*namespace, "forgotten")
 
 
-def chunks(ops: Sequence[PutOp]) -> Iterable[Sequence[PutOp]]:
-    """Return operations in pieces of `CHUNK`."""
-    return (ops[start : start + CHUNK] for start in range(0, len(ops), CHUNK))
+def batches(ops: Sequence[PutOp], hybrid: bool) -> Iterator[Sequence[PutOp]]:
+    """Return operations in batches of `CHUNK` at most.
+
+    LangGraph's `InMemoryStore` refuses a batch in which two texts are equal: for stores that are
+    not ours such a batch is split.
+    """
+    batch: list[PutOp] = []
+    texts: set[str] = set()
+    for op in ops:
+        text = None if hybrid or op.value is None else op.value.get("search_text")
+        if len(batch) == CHUNK or (text is not None and text in texts):
+            yield batch
+            batch, texts = [], set()
+        batch.append(op)
+        if text is not None:
+            texts.add(text)
+    if batch:
+        yield batch
 
 
 def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,11 +111,15 @@ def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def newest_op(
-    namespace: Namespace, filter: dict[str, Any] | None, limit: int, hybrid: bool
+    namespace: Namespace,
+    filter: dict[str, Any] | None,
+    limit: int,
+    hybrid: bool,
+    by: str | None = None,
 ) -> NewestOp | SearchOp:
     """Return the operation that brings the newest items of a namespace, or all if it must."""
     if hybrid:
-        return NewestOp(namespace, filter, limit)
+        return NewestOp(namespace, filter, limit, by)
     return SearchOp(namespace, filter=filter, limit=ALL)
 
 

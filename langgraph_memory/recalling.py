@@ -16,7 +16,7 @@ import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
 
 from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
-from langgraph_memory.operations import newest_op, read_record, value_filter
+from langgraph_memory.operations import ALL, newest_op, read_record, read_records, value_filter
 from langgraph_memory.ranking import Candidate, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner, RecordType
@@ -28,7 +28,6 @@ PROFILE_NOTES = 20
 RECENT_MESSAGES = 6
 EPISODES = 3
 
-_PINNED = 50
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
 _WIDE = 1_000  # candidates where some are left out afterwards
 
@@ -54,21 +53,27 @@ class Question:
         """Return the operations to put to the store, as one batch."""
         user = self.owners[0]
         notes = [owner.namespace("note") for owner in self.owners]
-        active = {"status": "active"} if self.as_of is None else {}
-        other = None if self.thread_id is None else {"thread_id": {"$ne": self.thread_id}}
+        now = self.as_of is None
+        active: dict[str, Any] = {"status": "active"} if now else {}
+        other: dict[str, Any] = {} if now else {"created_at": {"$lte": self._moment}}
+        if self.thread_id is not None:
+            other["thread_id"] = {"$ne": self.thread_id}
+        few = PROFILE_NOTES + 1 if now else ALL
         return [
             *self._searches(ranking, hybrid),
-            *(newest_op(ns, active, PROFILE_NOTES + 1, hybrid) for ns in notes),
-            *(newest_op(ns, {**active, "pinned": True}, _PINNED, hybrid) for ns in notes),
-            newest_op(user.namespace("message"), other, _RECENT_WINDOW, hybrid),
-            newest_op(user.namespace("episode"), other, _RECENT_WINDOW, hybrid),
+            *(newest_op(ns, active, few, hybrid) for ns in notes),
+            *(newest_op(ns, {**active, "pinned": True}, ALL, hybrid) for ns in notes),
+            newest_op(user.namespace("message"), other, _RECENT_WINDOW, hybrid, "created_at"),
+            newest_op(user.namespace("episode"), other, _RECENT_WINDOW, hybrid, "created_at"),
         ]
 
     def answer(self, results: Sequence[Any], ranking: Ranking, now: datetime) -> Recalled:
         """Return what the store's answers to `ops` come to."""
-        owners = len(self.owners)
-        rest = list(results)
-        searched, rest = rest[: -2 * owners - 2], rest[-2 * owners - 2 :]
+        notes = [owner.namespace("note") for owner in self.owners]
+        spoken = [self.owners[0].namespace(type) for type in ("message", "episode")]
+        searched, newest = results[: -2 * len(notes) - 2], results[-2 * len(notes) - 2 :]
+        few = [read_records([ns], [items]) for ns, items in zip(notes, newest, strict=False)]
+        pinned = read_records(notes, newest[len(notes) : -2])
         candidates = self._candidates(searched, ranking)
         found = ranking.hits(candidates, now, self.min_relevance)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
@@ -76,22 +81,26 @@ class Question:
         wants_episodes = self.types is not None and "episode" in self.types
         return Recalled(
             query=self.query,
-            profile=_profile(rest[:owners], rest[owners : 2 * owners], self.as_of),
-            recent=_recent(rest[-2], rest[-1], self.thread_id, self.as_of),
+            profile=_profile(few, pinned, self.as_of),
+            recent=_recent(read_records(spoken, newest[-2:]), self.thread_id, self.as_of),
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not found,
-            empty=not any(results),
+            empty=not (found or pinned or any(few) or any(newest[-2:])),
         )
 
     # -- parts of the above --
+
+    @property
+    def _moment(self) -> str | None:
+        return None if self.as_of is None else self.as_of.isoformat()
 
     def _namespaces(self) -> tuple[list[Any], list[Any]]:
         """Return the namespaces of what is known, and those of past tasks."""
         if self.types is not None:
             types = self.types
         else:
-            types = ("note",) if self.kinds else ("note", "message", "episode")
+            types = ("note",) if self.kinds is not None else ("note", "message", "episode")
         known = [owner.namespace(t) for owner in self.owners for t in types if t != "episode"]
         tasks = [owner.namespace(t) for owner in self.owners for t in types if t == "episode"]
         return known, tasks
@@ -99,7 +108,7 @@ class Question:
     def _searches(self, ranking: Ranking, hybrid: bool) -> list[Any]:
         if not self.query.strip():
             return []
-        narrowed = bool(self.kinds or self.as_of)
+        narrowed = self.kinds is not None or self.as_of is not None
         wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit) + len(self.known)
         if not hybrid:
             return [
@@ -141,7 +150,7 @@ class Question:
         ]
 
     def _admits(self, record: Record, value: Mapping[str, Any]) -> bool:
-        if self.kinds and not (isinstance(record, Note) and record.kind in self.kinds):
+        if self.kinds is not None and not (isinstance(record, Note) and record.kind in self.kinds):
             return False
         if isinstance(record, Message) and record.message_id in self.known:
             return False
@@ -159,6 +168,39 @@ def holds(record: Record, as_of: datetime | None) -> bool:
     return record.valid_from <= as_of and (record.valid_until is None or as_of < record.valid_until)
 
 
+def _profile(
+    newest: Sequence[Sequence[Record]], pinned: Sequence[Record], as_of: datetime | None
+) -> tuple[Note, ...]:
+    notes: dict[tuple[Owner, str], Note] = {}
+    for records, all_of_them in ((pinned, True), *((records, False) for records in newest)):
+        held = [note for note in records if isinstance(note, Note) and holds(note, as_of)]
+        if all_of_them or len(held) <= PROFILE_NOTES:
+            notes |= {(note.owner, note.id): note for note in held}
+    return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
+
+
+def _recent(
+    records: Sequence[Record], thread_id: str | None, as_of: datetime | None
+) -> tuple[Message | Episode, ...]:
+    """Return the end of the latest other session, and its episode."""
+    other = [
+        record
+        for record in records
+        if isinstance(record, (Message, Episode))
+        and record.thread_id != thread_id
+        and holds(record, as_of)
+    ]
+    said = [record for record in other if isinstance(record, Message)]
+    if not said:
+        return ()
+    said.sort(key=lambda message: (message.created_at, message.position))
+    latest = said[-1].thread_id
+    last = [message for message in said if message.thread_id == latest][-RECENT_MESSAGES:]
+    tasks = [r for r in other if isinstance(r, Episode) and r.thread_id == latest]
+    tasks.sort(key=lambda episode: episode.created_at)
+    return (*last, *tasks[-1:])
+
+
 def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) -> list[Match]:
     index = LexicalIndex()
     for item in items:
@@ -168,41 +210,3 @@ def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) ->
     cosine = np.array([item.score or 0.0 for item in items], np.float32)
     scores = np.stack([cosine, bm25, coverage, ranking.relevance(cosine, bm25)], axis=1)
     return [Match(cast(Any, item), *row) for item, row in zip(items, scores.tolist(), strict=True)]
-
-
-def _profile(
-    newest: Sequence[Any], pinned: Sequence[Any], as_of: datetime | None
-) -> tuple[Note, ...]:
-    notes: dict[tuple[Owner, str], Note] = {}
-    few = [items for items in newest if len(items) <= PROFILE_NOTES]
-    for item in (item for items in (*pinned, *few) for item in items):
-        record = read_record(item)
-        if isinstance(record, Note) and holds(record, as_of):
-            notes[record.owner, record.id] = record
-    return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
-
-
-def _recent(
-    messages: Sequence[Any], episodes: Sequence[Any], thread_id: str | None, as_of: datetime | None
-) -> tuple[Message | Episode, ...]:
-    said = [
-        record
-        for item in messages
-        if isinstance(record := read_record(item), Message)
-        and record.thread_id != thread_id
-        and (as_of is None or record.created_at <= as_of)
-    ]
-    if not said:
-        return ()
-    said.sort(key=lambda message: (message.created_at, message.position))
-    latest = said[-1].thread_id
-    last = [message for message in said if message.thread_id == latest][-RECENT_MESSAGES:]
-    tasks = [
-        record
-        for item in episodes
-        if isinstance(record := read_record(item), Episode)
-        and record.thread_id == latest
-        and (as_of is None or record.created_at <= as_of)
-    ]
-    tasks.sort(key=lambda episode: episode.created_at)
-    return (*last, *tasks[-1:])

@@ -107,7 +107,7 @@ class Note(_Stored):
         """Return the note as a JSON dict, with the digests by which others like it are found."""
         return {
             **_Stored.to_value(self),
-            "metadata": dict(self.metadata),
+            "metadata": deepcopy(dict(self.metadata)),
             "search_text": self.text if self.slot is None else f"{self.slot}: {self.text}",
             "text_digest": text_digest(self.kind, self.text),
             "slot_digest": None if self.slot is None else slot_digest(self.slot),

@@ -10,19 +10,22 @@ _SECRETS = (
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     ),
     ("token", r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
-    ("key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z]+[-_])*[A-Za-z0-9_-]{16,}"),
+    ("key", r"\b(?:sk|pk|rk)[-_](?=[\w-]*\d)[\w-]{16,}"),
     ("key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     ("key", r"\bAIza[\w-]{35}"),
     ("token", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,})"),
     ("token", r"\bxox[abprs]-[\w-]{10,}"),
 )
+# ASCII, so that a secret ends where Chinese text goes on.
+_PATTERNS = [(name, re.compile(pattern, re.ASCII)) for name, pattern in _SECRETS]
 _NAMED = re.compile(
     r"((?:password|passwd|passphrase|api[ _-]?key|secret[ _-]?key|access[ _-]?token|密码|口令)"
-    r"\s*(?:is\b|是|为|[:=：])\s*)(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s,;，。；]+)",
+    r"[\"']?\s*(?:is\b|是|为|[:=：])\s*)(?!\[redacted)"
+    r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s,;，。；]+)",
     re.IGNORECASE,
 )
-_PATTERNS = [(name, re.compile(pattern)) for name, pattern in _SECRETS]
-_CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])")
+_DIGITS = re.compile(r"(?<!\d)(?<!\d\.)\d+(?:[ -]\d+)*(?![\d])")
+_CARD_DIGITS = range(13, 20)
 
 
 def redact_secrets(text: str) -> str:
@@ -39,7 +42,7 @@ def redact_secrets(text: str) -> str:
     for name, pattern in _PATTERNS:
         text = pattern.sub(f"[redacted {name}]", text)
     text = _NAMED.sub(r"\1[redacted]", text)
-    return _CARD.sub(_redact_card, text)
+    return _DIGITS.sub(_redact_cards, text)
 
 
 def no_redaction(text: str) -> str:
@@ -47,8 +50,22 @@ def no_redaction(text: str) -> str:
     return text
 
 
-def _redact_card(match: re.Match[str]) -> str:
-    digits = [int(char) for char in match.group() if char.isdigit()]
-    # Luhn's check (ISO/IEC 7812-1): an order number rarely passes, a card number always does.
-    doubled = [sum(divmod(2 * d, 10)) if i % 2 else d for i, d in enumerate(reversed(digits))]
-    return "[redacted card number]" if sum(doubled) % 10 == 0 else match.group()
+def _redact_cards(match: re.Match[str]) -> str:
+    """Replace what is a card number among groups of digits that stand together."""
+    parts = re.split(r"([ -])", match.group())  # groups at even places, separators between
+    i = 0
+    while i < len(parts):
+        for end in range(len(parts), i, -2):
+            if _is_card("".join(parts[i:end:2])):
+                parts[i:end] = ["[redacted card number]"]
+                break
+        i += 2
+    return "".join(parts)
+
+
+def _is_card(digits: str) -> bool:
+    """Whether digits pass Luhn's check (ISO/IEC 7812-1): of order numbers few do, cards all."""
+    if len(digits) not in _CARD_DIGITS or digits[0] not in "23456":
+        return False
+    doubled = (sum(divmod(2 * int(d), 10)) if i % 2 else int(d) for i, d in enumerate(digits[::-1]))
+    return sum(doubled) % 10 == 0

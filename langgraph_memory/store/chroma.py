@@ -171,7 +171,7 @@ class ChromaStore(BaseStore):
             return await asyncio.to_thread(self._run, plan, *vectors)
         # Writes take turns anyway: in a thread of their own they leave the others to the reads.
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._open.writer, self._run, plan, *vectors)
+        return await _landed(loop.run_in_executor(self._open.writer, self._run, plan, *vectors))
 
     # -- lifecycle --
 
@@ -279,6 +279,18 @@ class ChromaStore(BaseStore):
         return writes
 
 
+async def _landed(write: asyncio.Future[list[Any]]) -> list[Any]:
+    """Await a write to its end, also if the caller is cancelled meanwhile.
+
+    Nothing stops its thread; whoever is cancelled, and then writes again, must come after it.
+    """
+    try:
+        return await asyncio.shield(write)
+    except asyncio.CancelledError:
+        await asyncio.wait([write])
+        raise
+
+
 def _checked(op: Any) -> Any:
     """Return an operation as it is carried out.
 
@@ -329,4 +341,4 @@ def _checked_put(op: PutOp) -> PutOp:
         return op
     if not isinstance(op.value, Mapping):
         raise ConfigurationError(f"a value is a dict, got {type(op.value).__name__}")
-    return op._replace(value=json.loads(encode_value(op.value)))
+    return op._replace(value=json.loads(encode_value(dict(op.value))))

@@ -30,12 +30,14 @@ class HybridOp(NamedTuple):
 
 
 class NewestOp(NamedTuple):
-    """Read the items of one namespace, last updated first; the result is a list of `StoredItem`."""
+    """Read the items of one namespace, the newest first; the result is a list of `StoredItem`."""
 
     namespace: Namespace
     """A whole namespace, not a prefix."""
     filter: dict[str, Any] | None = None
     limit: int = 10
+    by: str | None = None
+    """A field of the values by which they are ordered, an ISO 8601 time; else their last update."""
 
 
 class Match(NamedTuple):

@@ -50,6 +50,7 @@ class Partition:
         self._vector_rows = np.zeros(0, np.int32)
         self._masks: OrderedDict[str, _Mask] = OrderedDict()
         self._mask_lock = threading.Lock()
+        self._orders: dict[str, tuple[int, str, bool]] = {}
         self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
 
     @classmethod
@@ -148,22 +149,44 @@ class Partition:
             mask.extend_down(self._items, 0, snapshot.rows)
             return alive & mask.values[: snapshot.rows]
 
-    def newest(self, filter: Mapping[str, Any] | None, snapshot: Snapshot) -> Iterator[StoredItem]:
-        """Yield the items that meet a filter, last updated first, looking no further than asked."""
-        alive = snapshot.alive
+    def newest(
+        self, filter: Mapping[str, Any] | None, snapshot: Snapshot, by: str | None = None
+    ) -> Iterator[StoredItem]:
+        """Yield the items that meet a filter, the newest first, looking no further than asked.
+
+        Args:
+            filter: A LangGraph filter.
+            snapshot: The state to read.
+            by: A field of the values that orders them, as text; else their last update does.
+        """
+        if by is not None and not self._in_order(by, snapshot.rows):
+            rows = np.flatnonzero(self.select(filter, snapshot)).tolist()
+            rows.sort(key=lambda row: (str(self._items[row].value.get(by)), row), reverse=True)
+            yield from (self._items[row] for row in rows)
+            return
         mask = None
         if filter:
             with self._mask_lock:
                 mask = self._mask(filter)
         for end in range(snapshot.rows, 0, -_Mask.BLOCK):
             start = max(end - _Mask.BLOCK, 0)
-            wanted = alive[start:end]
+            wanted = snapshot.alive[start:end]
             if mask is not None:
                 with self._mask_lock:
                     mask.extend_down(self._items, start, snapshot.rows)
                     wanted = wanted & mask.values[start:end]
             for row in np.flatnonzero(wanted)[::-1]:
                 yield self._items[start + int(row)]
+
+    def _in_order(self, by: str, rows: int) -> bool:
+        """Whether the rows, as they were written, are in the order of a field; known once a row."""
+        with self._mask_lock:
+            seen, last, ordered = self._orders.get(by, (0, "", True))
+            while ordered and seen < rows:
+                value = str(self._items[seen].value.get(by))
+                ordered, last, seen = value >= last, value, seen + 1
+            self._orders[by] = (seen, last, ordered)
+            return ordered
 
     def _mask(self, filter: Mapping[str, Any]) -> _Mask:
         name = repr(filter)  # tells True from 1, which compare as equal

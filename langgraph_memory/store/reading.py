@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -45,7 +46,9 @@ class Reader:
             elif isinstance(op, HybridOp):
                 results[i] = self._hybrid(op, partitions[i])
             elif isinstance(op, NewestOp):
-                results[i] = _newest(partitions[i], op.filter, op.limit)
+                [partition] = partitions[i]
+                newest = partition.newest(op.filter, partition.snapshot(), op.by)
+                results[i] = list(itertools.islice(newest, op.limit))
             elif isinstance(op, ListNamespacesOp):
                 results[i] = list_namespaces(self._collection.namespaces(), op)
         return results
