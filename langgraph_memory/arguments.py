@@ -202,6 +202,12 @@ def _any_text(name: str, text: object, redact: Redact) -> str:
     return redact(replace_surrogates(text))
 
 
+def check_contains(contains: str | None) -> None:
+    """Refuse what is no text."""
+    if contains is not None and not isinstance(contains, str):
+        raise ConfigurationError(f"contains= is a text, got {contains!r}")
+
+
 def check_page(limit: int, offset: int = 0) -> None:
     """Refuse a negative limit or offset."""
     for name, value in (("limit", limit), ("offset", offset)):

@@ -717,6 +717,7 @@ def _choice(
     limit: int,
     offset: int,
 ) -> listing.Choice:
+    arguments.check_contains(contains)
     arguments.check_kinds(kinds or ())
     arguments.checked_filter(filter or {})
     arguments.check_status(status)

@@ -205,9 +205,10 @@ def refuse_duplicate(change: Change, found: Sequence[Any]) -> None:
     new = change.record
     assert isinstance(new, Note)
     digest = text_digest(new.kind, new.text)
-    for item in (item for items in found[1:] for item in items):
-        if item.key != new.id and item.value.get("text_digest") == digest:
-            raise ConfigurationError(f"the note {item.key!r} says this already: {new.text!r}")
+    for other in read_records([new.owner.namespace("note")] * len(found[1:]), found[1:]):
+        assert isinstance(other, Note)
+        if other.id != new.id and text_digest(other.kind, other.text) == digest:
+            raise ConfigurationError(f"the note {other.id!r} says this already: {new.text!r}")
 
 
 def change_ops(changes: Sequence[Change]) -> list[PutOp]:

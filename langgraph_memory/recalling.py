@@ -74,6 +74,7 @@ class Question:
         searched, newest = results[: -2 * len(notes) - 2], results[-2 * len(notes) - 2 :]
         few = [read_records([ns], [items]) for ns, items in zip(notes, newest, strict=False)]
         pinned = read_records(notes, newest[len(notes) : -2])
+        said = read_records(spoken, newest[-2:])
         candidates = self._candidates(searched, ranking)
         found = ranking.hits(candidates, now, self.min_relevance)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
@@ -82,11 +83,11 @@ class Question:
         return Recalled(
             query=self.query,
             profile=_profile(few, pinned, self.as_of),
-            recent=_recent(read_records(spoken, newest[-2:]), self.thread_id, self.as_of),
+            recent=_recent(said, self.thread_id, self.as_of),
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not found,
-            empty=not (found or pinned or any(few) or any(newest[-2:])),
+            empty=not (found or pinned or any(few) or said),
         )
 
     # -- parts of the above --
