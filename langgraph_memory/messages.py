@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     HumanMessage,
     MessageLikeRepresentation,
+    SystemMessage,
     convert_to_messages,
 )
 
@@ -31,7 +32,10 @@ from langgraph_memory.scope import Owner
 MARK = "langgraph_memory_block"
 """In `additional_kwargs` of a copy of a message that a block was put before."""
 
-_BLOCK = re.compile(rf"\A{re.escape(OPEN)}\n.*?\n{re.escape(CLOSE)}\n\n", re.DOTALL)
+M = TypeVar("M", bound=BaseMessage)
+
+_TEXT = rf"{re.escape(OPEN)}\n(?:(?!{re.escape(CLOSE)}).)*\n{re.escape(CLOSE)}"
+_BLOCK = re.compile(rf"\A{_TEXT}\n\n|\n\n{_TEXT}\Z", re.DOTALL)
 
 Redact = Callable[[str], str]
 
@@ -185,14 +189,19 @@ def token_cost(messages: Iterable[BaseMessage]) -> int | None:
     return sum(usage["total_tokens"] for usage in usages) if usages else None
 
 
-def with_block(message: HumanMessage, block: str) -> HumanMessage:
-    """Return a copy of a message with a block of memory before its text, marked as such."""
-    prefix = f"{block}\n\n"
-    content: str | list[Any]
-    if isinstance(message.content, str):
-        content = prefix + message.content
+def with_block(message: M, block: str) -> M:
+    """Return a copy of a message with a block of memory, marked as such.
+
+    It stands before what a user said, and after a system prompt, whose beginning is cached.
+    """
+    after = isinstance(message, SystemMessage)
+    text = f"\n\n{block}" if after else f"{block}\n\n"
+    content: Any = message.content
+    if isinstance(content, str):
+        content = content + text if after else text + content
     else:
-        content = [{"type": "text", "text": prefix}, *message.content]
+        part = [{"type": "text", "text": text}]
+        content = [*content, *part] if after else [*part, *content]
     marked = {**message.additional_kwargs, MARK: True}
     return message.model_copy(update={"content": content, "additional_kwargs": marked})
 
@@ -210,9 +219,12 @@ def _content_without_block(content: Any) -> Any:
     """Cut the block off where it stands; a node may have changed the message it was given."""
     if isinstance(content, str):
         return _BLOCK.sub("", content, count=1)
-    first = content[0] if content else None
-    text = first.get("text") if isinstance(first, Mapping) else first
-    return content[1:] if isinstance(text, str) and _BLOCK.fullmatch(text) else content
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+    return [
+        part
+        for part, text in zip(content, texts, strict=True)
+        if not (isinstance(text, str) and _BLOCK.fullmatch(text))
+    ]
 
 
 def _timestamp(message: BaseMessage) -> datetime | None:

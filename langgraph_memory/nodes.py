@@ -16,7 +16,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+)
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.config import get_config
 from langgraph.graph import MessagesState
@@ -98,12 +104,8 @@ def recall_node(
         messages = [] if query is not None else _messages(state)
         queries = queries_of(messages) if query is None else [query(state)]
         began = run.memory.clock().isoformat()
-        return (
-            run,
-            messages,
-            queries,
-            {"query": queries[0], "turn": uuid.uuid4().hex, "began": began},
-        )
+        written = {"query": queries[0], "turn": uuid.uuid4().hex, "began": began}
+        return run, messages, queries, written
 
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
@@ -150,7 +152,7 @@ def remember_node(
             messages = _messages(state)
             marked = [m for m in messages if MARK in m.additional_kwargs]
             if marked:  # the node returned the copy that memory was put into
-                cleared["messages"] = [without_block(message) for message in marked]
+                cleared["messages"] = [_put_back(message) for message in marked]
         return run, messages, began and datetime.fromisoformat(began), cleared
 
     def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
@@ -236,21 +238,25 @@ def with_memory(
     ):
         return _wrapped_coroutine(node, around)
 
-    @functools.wraps(node)
     def wrapper(state: Any, *args: Any, **kwargs: Any) -> Any:
         turn = around.begin(state)
         return around.end(turn, node(turn.state, *args, **kwargs))
 
-    return wrapper
+    return _named_like(node, wrapper)
 
 
 def _wrapped_coroutine(node: Callable[..., Awaitable[Any]], around: _Around) -> Any:
-    @functools.wraps(node)
     async def wrapper(state: Any, *args: Any, **kwargs: Any) -> Any:
         turn = await around.abegin(state)
         return await around.aend(turn, await node(turn.state, *args, **kwargs))
 
-    return wrapper
+    return _named_like(node, wrapper)
+
+
+def _named_like(node: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a wrapper the name and the parameters of what it wraps; LangGraph reads both."""
+    wrapper.__name__ = type(node).__name__  # of an object, which has no name of its own
+    return functools.wraps(node)(wrapper)
 
 
 def _wrapped_runnable(node: Runnable[Any, Any], around: _Around) -> Runnable[Any, Any]:
@@ -289,14 +295,14 @@ class _Around:
     def begin(self, state: Any) -> _Turn:
         run, messages = self._run(state)
         if _begins_turn(messages):
-            run.log(messages)
+            run.log_at_once(messages)
         block = run.recall(queries_of(messages), messages, self.how)
         return self._turn(run, messages, state, block)
 
     async def abegin(self, state: Any) -> _Turn:
         run, messages = self._run(state)
         if _begins_turn(messages):
-            await run.alog(messages)
+            await run.alog_at_once(messages)
         block = await run.arecall(queries_of(messages), messages, self.how)
         return self._turn(run, messages, state, block)
 
@@ -332,7 +338,8 @@ def _answered(messages: Sequence[BaseMessage], result: Any) -> tuple[Any, list[B
     def cleaned(value: Any) -> Any:
         if isinstance(value, Overwrite):
             return Overwrite(cleaned(value.value))
-        own = with_new_ids(without_block(message) for message in as_messages(value))
+        given = (without_block(message) for message in as_messages(value))
+        own = with_new_ids(message for message in given if not _is_only_block(message))
         returned.extend(own)
         return own
 
@@ -368,17 +375,18 @@ def _injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[B
         copy = with_block(latest, block)
         return [copy if message is latest else message for message in messages]
     if messages and isinstance(messages[0], SystemMessage):
-        return [_with_system_block(messages[0], block), *messages[1:]]
-    return [SystemMessage(block), *messages]
+        return [with_block(messages[0], block), *messages[1:]]
+    return [with_block(SystemMessage(""), block), *messages]
 
 
-def _with_system_block(message: SystemMessage, block: str) -> SystemMessage:
-    content: Any = message.content
-    if isinstance(content, str):
-        content = f"{content}\n\n{block}"
-    else:
-        content = [*content, {"type": "text", "text": block}]
-    return message.model_copy(update={"content": content})
+def _is_only_block(message: BaseMessage) -> bool:
+    """Whether a system message was made for a block, which has been taken out of it."""
+    return isinstance(message, SystemMessage) and not message.content
+
+
+def _put_back(message: BaseMessage) -> BaseMessage:
+    original = without_block(message)
+    return RemoveMessage(message.id or "") if _is_only_block(original) else original
 
 
 def _check_inject(inject: str) -> None:

@@ -7,11 +7,10 @@ a heading or a message, and `<` is escaped where it could open or close the bloc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
+from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 
 OPEN = "<memory>"
 CLOSE = "</memory>"
@@ -36,15 +35,23 @@ _TAG = re.compile(r"[<‹＜〈⟨](?=[\W_]*memory)", re.IGNORECASE)
 _WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]")
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of memory, and the records whose lines are in it."""
+
+    text: str
+    records: tuple[Record, ...] = ()
+
+
 @dataclass(slots=True)
 class _Section:
     heading: str
-    lines: list[str]
-    kept: list[str] = field(default_factory=list)
+    records: list[Record]
+    kept: dict[str, Record] = field(default_factory=dict)
 
 
-def memory_block(recalled: Recalled, max_tokens: int = 1000) -> str:
-    """Return what was recalled as a block of text, or an empty string if the memory is empty.
+def memory_block(recalled: Recalled, max_tokens: int = 1000) -> Block:
+    """Return what was recalled as a block; its text is empty if the memory is empty.
 
     Args:
         recalled: What was recalled; hits that stand in the profile or under "Last time" are not
@@ -53,21 +60,18 @@ def memory_block(recalled: Recalled, max_tokens: int = 1000) -> str:
             ones before what was said last time, and that before past tasks.
     """
     sections = _sections(recalled)
-    any_lines = any(section.lines for section in sections.values())
+    any_lines = any(section.records for section in sections.values())
     if recalled.empty and not any_lines:
-        return ""
+        return Block("")
     footer = [NOTHING_ELSE if any_lines else NOTHING_KNOWN] if recalled.nothing_known else []
     fixed = "\n".join([OPEN, INTRODUCTION, *footer, CLOSE])
     left = max_tokens - approximate_tokens(fixed)
     for name in (KNOWN, RELEVANT, LAST_TIME, TASKS):
         left = _fill(sections[name], left)
-    body = [
-        line
-        for section in sections.values()
-        if section.kept
-        for line in (section.heading, *section.kept)
-    ]
-    return "\n".join([OPEN, INTRODUCTION, *body, *footer, CLOSE])
+    used = [section for section in sections.values() if section.kept]
+    body = [line for section in used for line in (section.heading, *section.kept)]
+    records = tuple(record for section in used for record in section.kept.values())
+    return Block("\n".join([OPEN, INTRODUCTION, *body, *footer, CLOSE]), records)
 
 
 def approximate_tokens(text: str) -> int:
@@ -93,15 +97,11 @@ def _sections(recalled: Recalled) -> dict[str, _Section]:
         for found in (recalled.hits, recalled.episodes)
     )
     return {
-        KNOWN: _Section(KNOWN, [_line(note) for note in recalled.profile]),
-        LAST_TIME: _Section(LAST_TIME, [_line(record) for record in recalled.recent]),
-        RELEVANT: _Section(RELEVANT, list(_lines(hits))),
-        TASKS: _Section(TASKS, list(_lines(tasks))),
+        KNOWN: _Section(KNOWN, list(recalled.profile)),
+        LAST_TIME: _Section(LAST_TIME, list(recalled.recent)),
+        RELEVANT: _Section(RELEVANT, [hit.record for hit in hits]),
+        TASKS: _Section(TASKS, [hit.record for hit in tasks]),
     }
-
-
-def _lines(hits: Sequence[Hit]) -> Iterator[str]:
-    return (_line(hit.record) for hit in hits)
 
 
 def _line(record: Record) -> str:
@@ -134,12 +134,11 @@ def _shorten(text: str) -> str:
 
 def _fill(section: _Section, left: int) -> int:
     """Keep the lines that fit into the tokens that are left, and return what is left then."""
-    for line in section.lines:
-        cost = approximate_tokens(line) + (
-            0 if section.kept else approximate_tokens(section.heading)
-        )
-        cost += 1
+    for record in section.records:
+        line = _line(record)
+        heading = 0 if section.kept else approximate_tokens(section.heading)
+        cost = approximate_tokens(line) + heading + 1
         if cost <= left:
-            section.kept.append(line)
+            section.kept[line] = record
             left -= cost
     return left

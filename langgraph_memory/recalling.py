@@ -75,8 +75,8 @@ class Question:
         few = [read_records([ns], [items]) for ns, items in zip(notes, newest, strict=False)]
         pinned = read_records(notes, newest[len(notes) : -2])
         said = read_records(spoken, newest[-2:])
-        candidates = self._candidates(searched, ranking)
-        found = ranking.hits(candidates, now, self.min_relevance)
+        matched = self._matched(searched, ranking)
+        found = ranking.hits(self._candidates(matched), now, self.min_relevance)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
         tasks = [hit for hit in found if isinstance(hit.record, Episode)]
         wants_episodes = self.types is not None and "episode" in self.types
@@ -87,7 +87,7 @@ class Question:
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not found,
-            empty=not (found or pinned or any(few) or said),
+            empty=not (matched or pinned or any(few) or said),
         )
 
     # -- parts of the above --
@@ -129,13 +129,16 @@ class Question:
         current = {"status": {"$ne": "superseded"}} if self.as_of is None else {}
         return {**current, **value_filter(self.filter or {})}
 
-    def _candidates(self, searched: Sequence[Any], ranking: Ranking) -> list[Candidate]:
+    def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:
         found: list[Any] = [entry for result in searched for entry in result]
         if found and not isinstance(found[0], Match):
             found = _compare_words(self.query, self._of_asked_namespaces(searched), ranking)
+        return found
+
+    def _candidates(self, matched: Sequence[Match]) -> list[Candidate]:
         return [
             Candidate(record, *match[1:])
-            for match in found
+            for match in matched
             if (record := read_record(match.item)) is not None
             and self._admits(record, match.item.value)
         ]

@@ -226,7 +226,7 @@ class Recalled:
         """Return the block that a model reads; empty only when the memory is empty."""
         from langgraph_memory.prompts import memory_block
 
-        return memory_block(self, max_tokens)
+        return memory_block(self, max_tokens).text
 
     def explain(self) -> str:
         """Return a line for each hit: its score, what it is made of, and its text."""

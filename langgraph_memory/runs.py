@@ -33,6 +33,7 @@ from langgraph_memory.messages import (
     token_cost,
     tool_names,
 )
+from langgraph_memory.prompts import memory_block
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Message, Recalled, Record
 from langgraph_memory.scope import Scope, run_owner_id, run_user
@@ -163,13 +164,23 @@ class Run:
         return ""
 
     def _block(self, recalled: Recalled, how: RecallOptions, started: float) -> str:
-        chosen = select(recalled, how.quotas)
-        records = [*chosen.profile, *chosen.recent]
-        records += [hit.record for hit in (*chosen.hits, *chosen.episodes)]
-        self._tell("memory.recalled", records, started)
-        return chosen.prompt(how.max_tokens)
+        block = memory_block(select(recalled, how.quotas), how.max_tokens)
+        self._tell("memory.recalled", block.records, started)
+        return block.text
 
     # -- after the model --
+
+    def log_at_once(self, messages: Sequence[BaseMessage]) -> None:
+        """Keep what was said, whatever becomes of the answer."""
+        started = perf_counter()
+        if new := self.log(messages):
+            self._tell("memory.saved", new, started)
+
+    async def alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
+        """Async form of `log_at_once`."""
+        started = perf_counter()
+        if new := await self.alog(messages):
+            self._tell("memory.saved", new, started)
 
     def log(self, messages: Sequence[BaseMessage]) -> list[Message]:
         """Keep what was said and is not kept yet."""
