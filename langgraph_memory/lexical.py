@@ -28,10 +28,14 @@ PRIOR_RECORDS = 200
 """Records that a memory is taken to have on top of those it has, none with any of the words: in a
 memory of three notes a word that occurs in one of them is not a common word."""
 
+# Accents that are left after normalisation, and vowel points: a text has them or not.
+_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]")
+# Blocks whose vowel signs are no letters for Python, without their punctuation.
+_BRAHMIC = "\u0900-\u0963\u0966-\u0dff\u0e01-\u0e4e\u0e80-\u0eff\u1000-\u1049\u1780-\u17d3"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 _TOKEN = re.compile(
     f"(?P<cjk>[{_CJK}]+)"
-    f"|(?P<word>[^\\W_{_CJK}]+(?:['’][^\\W\\d_{_CJK}]+)*[+#]*)"
+    f"|(?P<word>(?:[^\\W_{_CJK}]|[{_BRAHMIC}])+(?:['’][^\\W\\d_{_CJK}]+)*[+#]*)"
     "|(?P<sign>[\u2600-\u27bf\U0001f300-\U0001faff])"
 )
 _ENGLISH_STOP_WORDS = frozenset(
@@ -93,7 +97,8 @@ class _Run:
 
 
 def _runs(text: str) -> Iterator[_Run]:
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    for match in _TOKEN.finditer(_MARKS.sub("", folded)):
         if match.lastgroup == "cjk":
             for piece in _CHINESE_FUNCTION.split(match.group()):
                 if piece:

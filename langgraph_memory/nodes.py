@@ -208,7 +208,8 @@ def with_memory(
 
     The wrapped node has the name and the parameters of the original, and works on a plain
     `MessagesState`. What the user said is kept at once, also if the model fails. In a tool loop the
-    turn gets the same memory at each call, and is remembered when the answer is there.
+    turn is recalled for anew at each call, and is remembered when the answer is there. A compiled
+    graph as the node keeps what it is given, the block too, in checkpoints of its own.
 
     Args:
         node: A function, an async function or a runnable, that takes a state with `messages`.

@@ -29,7 +29,7 @@ from langgraph_memory.embedding import (
     fingerprint_to_metadata,
 )
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError, StoreError
-from langgraph_memory.store.partition import Partition, PartitionCache
+from langgraph_memory.store.partition import Partition, PartitionCache, Snapshot
 from langgraph_memory.store.rows import (
     Namespace,
     Row,
@@ -82,6 +82,8 @@ class Collection:
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._cache = PartitionCache(cache_bytes)
+        self.publishing = threading.Lock()
+        """Held for the moment in which a batch becomes visible, and to look at several things."""
         self._catalogue: tuple[Namespace, ...] | None = None  # replaced, never changed
         self._announced: set[Namespace] = set()
         self._order = 0
@@ -129,11 +131,12 @@ class Collection:
         self._check_usable()
         found: list[StoredItem | None] = []
         missing: dict[str, list[int]] = {}
-        for i, (namespace, key) in enumerate(addresses):
-            partition = self._cache.get(namespace)
-            found.append(partition.get(key) if partition is not None else None)
-            if partition is None:
-                missing.setdefault(row_id(namespace, key), []).append(i)
+        with self.publishing:
+            for i, (namespace, key) in enumerate(addresses):
+                partition = self._cache.get(namespace)
+                found.append(partition.get(key) if partition is not None else None)
+                if partition is None:
+                    missing.setdefault(row_id(namespace, key), []).append(i)
         for page in _pages(list(missing)):
             with self._lock, chroma_errors("reading"):
                 self._check_usable()
@@ -160,6 +163,12 @@ class Collection:
                     self._cache.put(partition)
                     found[partition.namespace] = partition
         return [partition for partition in found.values() if partition is not None]
+
+    def snapshots(self, partitions: Iterable[Partition]) -> list[tuple[Partition, Snapshot]]:
+        """Return the state of several partitions at one moment between two writes."""
+        with self.publishing:
+            newest = [self._cache.get(partition.namespace) or partition for partition in partitions]
+            return [(partition, partition.snapshot()) for partition in newest]
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
@@ -205,9 +214,10 @@ class Collection:
                 self._catalogue = None
                 self._announced.clear()
                 raise
-            for namespace, write in writes.items():
-                self._cache.apply(namespace, write.put, write.deleted)
-                self._follow(namespace, write, namespace in emptied)
+            with self.publishing:
+                for namespace, write in writes.items():
+                    self._cache.apply(namespace, write.put, write.deleted)
+                    self._follow(namespace, write, namespace in emptied)
 
     # -- closing --
 

@@ -20,10 +20,11 @@ from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.ops import HybridOp, Match, NewestOp, Scores
-from langgraph_memory.store.partition import Partition
+from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.rows import Namespace, StoredItem
 
 T = TypeVar("T")
+Pair = tuple[Partition, Snapshot]
 
 
 class Reader:
@@ -46,15 +47,18 @@ class Reader:
             elif isinstance(op, HybridOp):
                 results[i] = self._hybrid(op, partitions[i])
             elif isinstance(op, NewestOp):
-                [partition] = partitions[i]
-                newest = partition.newest(op.filter, partition.snapshot(), op.by)
+                [(partition, snapshot)] = partitions[i]
+                newest = partition.newest(op.filter, snapshot, op.by)
                 results[i] = list(itertools.islice(newest, op.limit))
             elif isinstance(op, ListNamespacesOp):
                 results[i] = list_namespaces(self._collection.namespaces(), op)
         return results
 
-    def _partitions(self, ops: Sequence[Any]) -> dict[int, list[Partition]]:
-        """Return the partitions of each search; all that are not in memory come with one read."""
+    def _partitions(self, ops: Sequence[Any]) -> dict[int, list[Pair]]:
+        """Return the partitions of each search, as they are at one moment.
+
+        All that are not in memory come with one read.
+        """
         wanted: dict[int, list[Namespace]] = {}
         for i, op in enumerate(ops):
             if isinstance(op, HybridOp):
@@ -63,34 +67,28 @@ class Reader:
                 wanted[i] = [op.namespace]
             elif isinstance(op, SearchOp):
                 wanted[i] = self._collection.namespaces(tuple(op.namespace_prefix))
-        loaded = {
-            partition.namespace: partition
-            for partition in self._collection.partitions(
-                namespace for namespaces in wanted.values() for namespace in namespaces
-            )
-        }
-        return {i: [loaded[ns] for ns in dict.fromkeys(wanted[i])] for i in wanted}
+        loaded = self._collection.partitions(
+            namespace for namespaces in wanted.values() for namespace in namespaces
+        )
+        pairs = {pair[0].namespace: pair for pair in self._collection.snapshots(loaded)}
+        return {i: [pairs[ns] for ns in dict.fromkeys(wanted[i])] for i in wanted}
 
-    def _search(self, op: SearchOp, partitions: Sequence[Partition]) -> list[SearchItem]:
+    def _search(self, op: SearchOp, pairs: Sequence[Pair]) -> list[SearchItem]:
         end = op.offset + op.limit
         if not op.query:
             return [
-                _search_item(item, None)
-                for item in _newest(partitions, op.filter, end)[op.offset :]
+                _search_item(item, None) for item in _newest(pairs, op.filter, end)[op.offset :]
             ]
         vector = self._vectors[op.query]
         ranked: list[tuple[float, StoredItem]] = []
-        for partition in partitions:
-            snapshot = partition.snapshot()
+        for partition, snapshot in pairs:
             scores = partition.similarities(vector, snapshot)
             scores[~partition.select(op.filter, snapshot)] = -np.inf
             ranked += [(float(scores[row]), partition.item(row)) for row in top(scores, end)]
         ranked.sort(key=lambda pair: -pair[0])
         return [_search_item(item, score) for score, item in ranked[op.offset : end]]
 
-    def _hybrid(self, op: HybridOp, partitions: Sequence[Partition]) -> list[Match]:
-        snapshots = [partition.snapshot() for partition in partitions]
-        pairs = list(zip(partitions, snapshots, strict=True))
+    def _hybrid(self, op: HybridOp, pairs: Sequence[Pair]) -> list[Match]:
         weights = query_weights(
             op.query, [(part.lexical, snapshot.alive) for part, snapshot in pairs]
         )
@@ -111,11 +109,11 @@ class Reader:
         # What is dead or filtered out must not stretch the scale of what is there.
         relevance = np.full(len(chosen), -np.inf, np.float32)
         relevance[chosen] = op.relevance(cosine[chosen], bm25[chosen])
-        starts = np.cumsum([0] + [snapshot.rows for snapshot in snapshots])
+        starts = np.cumsum([0] + [snapshot.rows for _, snapshot in pairs])
         found = []
         for i in top(relevance, op.limit):
             which = int(np.searchsorted(starts, i, side="right")) - 1
-            item = partitions[which].item(i - int(starts[which]))
+            item = pairs[which][0].item(i - int(starts[which]))
             scores = (float(part[i]) for part in (cosine, bm25, coverage, relevance))
             found.append(Match(item, *scores))
         return found
@@ -162,15 +160,13 @@ def _condition_holds(condition: MatchCondition, namespace: Namespace) -> bool:
     return all(want in ("*", label) for want, label in zip(path, labels, strict=True))
 
 
-def _newest(
-    partitions: Sequence[Partition], filter: dict[str, Any] | None, count: int
-) -> list[StoredItem]:
+def _newest(pairs: Sequence[Pair], filter: dict[str, Any] | None, count: int) -> list[StoredItem]:
     found: list[StoredItem] = []
-    for partition in partitions:
-        newest = partition.newest(filter, partition.snapshot())
+    for partition, snapshot in pairs:
+        newest = partition.newest(filter, snapshot)
         found += [item for item, _ in zip(newest, range(count), strict=False)]
-    if len(partitions) > 1:
-        found.sort(key=lambda item: item.updated_at, reverse=True)
+    if len(pairs) > 1:
+        found.sort(key=lambda item: item.order, reverse=True)
     return found[:count]
 
 
