@@ -55,7 +55,8 @@ def _redact_cards(match: re.Match[str]) -> str:
     parts = re.split(r"([ -])", match.group())  # groups at even places, separators between
     i = 0
     while i < len(parts):
-        for end in range(len(parts), i, -2):
+        longest = i + 2 * _CARD_DIGITS.stop  # a digit in each group at least
+        for end in range(min(len(parts), longest - 1), i, -2):
             if _is_card("".join(parts[i:end:2])):
                 parts[i:end] = ["[redacted card number]"]
                 break

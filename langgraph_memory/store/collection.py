@@ -286,6 +286,7 @@ class Collection:
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
         for item in items_from_rows(metadatas, documents, matrix):
             items[item.namespace].append(item)
+            self._order = max(self._order, item.order)  # also if the clock was set back
         return [Partition.of(namespace, found) for namespace, found in items.items()]
 
     def _known(self) -> tuple[Namespace, ...]:
