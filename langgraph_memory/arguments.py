@@ -15,6 +15,7 @@ from langgraph_memory.clock import as_utc
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.messages import Log, Redact, as_messages
+from langgraph_memory.operations import value_filter
 from langgraph_memory.recalling import Question
 from langgraph_memory.records import (
     KINDS,
@@ -238,7 +239,7 @@ def checked_filter(filter: Mapping[str, Any]) -> Mapping[str, Any]:
     """Refuse a filter that is none."""
     if not isinstance(filter, Mapping):
         raise ConfigurationError(f"filter= is a dict, got {filter!r}")
-    check_filter(filter)
+    check_filter(value_filter(filter))
     return filter
 
 

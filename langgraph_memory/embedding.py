@@ -267,7 +267,7 @@ def _named(name: str) -> Embeddings:
     )
     try:
         return init_embeddings(name, **options)
-    except Exception as error:  # noqa: BLE001  # each provider raises what it likes
+    except Exception as error:  # each provider raises what it likes
         raise ConfigurationError(f"cannot make an embedder from {name!r}: {error}") from error
 
 

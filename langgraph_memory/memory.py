@@ -168,6 +168,11 @@ class Memory:
     def _hybrid(self) -> bool:
         return bool(getattr(self.store, "supports_hybrid", False))
 
+    @property
+    def _searches(self) -> bool:
+        """Whether a store that is not ours searches by meaning, so that the best come first."""
+        return bool(getattr(self.store, "index_config", True))
+
     # -- what was said --
 
     def log_turn(
@@ -499,7 +504,7 @@ class Memory:
             known=known,
             redact=self.redact,
         )
-        results = self.store.batch(question.ops(self.ranking, self._hybrid))
+        results = self.store.batch(question.ops(self.ranking, self._hybrid, self._searches))
         return question.answer(results, self.ranking, as_of or self.clock())
 
     async def arecall(
@@ -534,7 +539,7 @@ class Memory:
             known=known,
             redact=self.redact,
         )
-        results = await self.store.abatch(question.ops(self.ranking, self._hybrid))
+        results = await self.store.abatch(question.ops(self.ranking, self._hybrid, self._searches))
         return question.answer(results, self.ranking, as_of or self.clock())
 
     def list(

@@ -101,13 +101,17 @@ def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
     """Return a filter on records as one on their values.
 
     A key that some record has as a field is that field; any other is one of a note's metadata.
+
+    Raises:
+        ConfigurationError: If a filter names metadata in both ways.
     """
     metadata = {key: condition for key, condition in filter.items() if key not in FIELDS}
     own = {key: condition for key, condition in filter.items() if key in FIELDS}
-    if not metadata:
-        return own
-    both = own.get("metadata", {})
-    return {**own, "metadata": {**both, **metadata} if isinstance(both, Mapping) else metadata}
+    if metadata and "metadata" in own:
+        raise ConfigurationError(
+            f"filter= names metadata twice: put {', '.join(map(repr, metadata))} into 'metadata'"
+        )
+    return {**own, "metadata": metadata} if metadata else own
 
 
 def newest_op(

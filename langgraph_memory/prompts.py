@@ -47,7 +47,7 @@ class Block:
 class _Section:
     heading: str
     records: list[Record]
-    kept: dict[str, Record] = field(default_factory=dict)
+    kept: list[tuple[str, Record]] = field(default_factory=list)
 
 
 def memory_block(recalled: Recalled, max_tokens: int = 1000) -> Block:
@@ -69,8 +69,10 @@ def memory_block(recalled: Recalled, max_tokens: int = 1000) -> Block:
     for name in (KNOWN, RELEVANT, LAST_TIME, TASKS):
         left = _fill(sections[name], left)
     used = [section for section in sections.values() if section.kept]
-    body = [line for section in used for line in (section.heading, *section.kept)]
-    records = tuple(record for section in used for record in section.kept.values())
+    body = [
+        line for section in used for line in (section.heading, *(line for line, _ in section.kept))
+    ]
+    records = tuple(record for section in used for _, record in section.kept)
     return Block("\n".join([OPEN, INTRODUCTION, *body, *footer, CLOSE]), records)
 
 
@@ -139,6 +141,6 @@ def _fill(section: _Section, left: int) -> int:
         heading = 0 if section.kept else approximate_tokens(section.heading)
         cost = approximate_tokens(line) + heading + 1
         if cost <= left:
-            section.kept[line] = record
+            section.kept.append((line, record))
             left -= cost
     return left

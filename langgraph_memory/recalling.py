@@ -49,18 +49,26 @@ class Question:
     known: frozenset[str]
     """Ids of messages that the asker has before them."""
 
-    def ops(self, ranking: Ranking, hybrid: bool) -> list[Any]:
-        """Return the operations to put to the store, as one batch."""
+    def ops(self, ranking: Ranking, hybrid: bool, searches: bool = True) -> list[Any]:
+        """Return the operations to put to the store, as one batch.
+
+        Args:
+            ranking: How relevance is made.
+            hybrid: Whether the store takes our own operations.
+            searches: Whether a store that does not can search by meaning.
+        """
         user = self.owners[0]
         notes = [owner.namespace("note") for owner in self.owners]
         now = self.as_of is None
         active: dict[str, Any] = {"status": "active"} if now else {}
-        other: dict[str, Any] = {} if now else {"created_at": {"$lte": self._moment}}
+        # LangGraph's own stores do not all compare times; what is later is left out anyway.
+        past = {"created_at": {"$lte": self._moment}}
+        other: dict[str, Any] = past if hybrid and not now else {}
         if self.thread_id is not None:
             other["thread_id"] = {"$ne": self.thread_id}
         few = PROFILE_NOTES + 1 if now else ALL
         return [
-            *self._searches(ranking, hybrid),
+            *self._searches(ranking, hybrid, searches),
             *(newest_op(ns, active, few, hybrid) for ns in notes),
             *(newest_op(ns, {**active, "pinned": True}, ALL, hybrid) for ns in notes),
             newest_op(user.namespace("message"), other, _RECENT_WINDOW, hybrid, "created_at"),
@@ -74,7 +82,7 @@ class Question:
         searched, newest = results[: -2 * len(notes) - 2], results[-2 * len(notes) - 2 :]
         few = [read_records([ns], [items]) for ns, items in zip(notes, newest, strict=False)]
         pinned = read_records(notes, newest[len(notes) : -2])
-        said = read_records(spoken, newest[-2:])
+        said = read_records(spoken, [sorted(items, key=_said_at) for items in newest[-2:]])
         matched = self._matched(searched, ranking)
         found = ranking.hits(self._candidates(matched), now, self.min_relevance)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
@@ -87,7 +95,7 @@ class Question:
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not found,
-            empty=not (matched or pinned or any(few) or said),
+            empty=not (pinned or any(few) or said or any(map(self._is_elsewhere, matched))),
         )
 
     # -- parts of the above --
@@ -106,14 +114,14 @@ class Question:
         tasks = [owner.namespace(t) for owner in self.owners for t in types if t == "episode"]
         return known, tasks
 
-    def _searches(self, ranking: Ranking, hybrid: bool) -> list[Any]:
+    def _searches(self, ranking: Ranking, hybrid: bool, searches: bool) -> list[Any]:
         if not self.query.strip():
             return []
         narrowed = self.kinds is not None or self.as_of is not None
         wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit) + len(self.known)
         if not hybrid:
             return [
-                SearchOp(namespace, query=self.query, limit=wide)
+                SearchOp(namespace, query=self.query, limit=wide if searches else ALL)
                 for group in self._namespaces()
                 for namespace in group
             ]
@@ -134,6 +142,12 @@ class Question:
         if found and not isinstance(found[0], Match):
             found = _compare_words(self.query, self._of_asked_namespaces(searched), ranking)
         return found
+
+    def _is_elsewhere(self, match: Match) -> bool:
+        """Whether it is neither before the asker, nor of the session that is going on."""
+        value = match.item.value
+        here = self.thread_id is not None and value.get("thread_id") == self.thread_id
+        return not here and value.get("message_id") not in self.known
 
     def _candidates(self, matched: Sequence[Match]) -> list[Candidate]:
         return [
@@ -183,10 +197,16 @@ def _profile(
     return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
 
 
+def _said_at(item: Any) -> tuple[str, datetime, int]:
+    """Order what was said: by its time, then by when it was written, then by its place there."""
+    value = item.value
+    return str(value.get("created_at")), item.updated_at, value.get("position") or 0
+
+
 def _recent(
     records: Sequence[Record], thread_id: str | None, as_of: datetime | None
 ) -> tuple[Message | Episode, ...]:
-    """Return the end of the latest other session, and its episode."""
+    """Return the end of the latest other session, and its episode; the records are in order."""
     other = [
         record
         for record in records
@@ -197,11 +217,9 @@ def _recent(
     said = [record for record in other if isinstance(record, Message)]
     if not said:
         return ()
-    said.sort(key=lambda message: (message.created_at, message.position))
     latest = said[-1].thread_id
     last = [message for message in said if message.thread_id == latest][-RECENT_MESSAGES:]
     tasks = [r for r in other if isinstance(r, Episode) and r.thread_id == latest]
-    tasks.sort(key=lambda episode: episode.created_at)
     return (*last, *tasks[-1:])
 
 

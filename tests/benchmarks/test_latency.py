@@ -1,0 +1,120 @@
+"""The latency benchmark, too small to say how long anything takes: that it runs, and tells all."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stdout
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from benchmarks import latency
+from benchmarks.latency_data import Owners, records_of
+from benchmarks.latency_timing import Contender, interleave
+
+NAMES = """import fill log_turn remember put put_100 delete graph_turn graph_turn.added recall.warm
+open recall.first recall.cold memory.peak""".split()
+
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def lines() -> Lines:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        latency.main("--records 80 --owner-sizes 4 10 30 --repeat 2".split())
+    return [json.loads(line) for line in printed.getvalue().splitlines()]
+
+
+def of(lines: Lines, name: str) -> Lines:
+    return [line for line in lines if line["name"] == name]
+
+
+@pytest.mark.slow
+def test_every_measure_is_printed_as_a_line_of_json(lines: Lines) -> None:
+    assert list(dict.fromkeys(line["name"] for line in lines)) == NAMES
+
+
+@pytest.mark.slow
+def test_a_line_says_what_was_measured_and_how_often(lines: Lines) -> None:
+    for line in lines:
+        if "missing" in line or line["name"] == "memory.peak":
+            continue
+        assert line["n"] >= 1
+        assert 0 < line["median_ms"] <= line["p95_ms"]
+        assert isinstance(line["embedding"], bool)
+        assert line["call"]
+        assert line["name"] == "import" or line["records"] >= 80
+
+
+@pytest.mark.slow
+def test_peers_are_measured_beside_recall_with_one_thread_and_with_many(lines: Lines) -> None:
+    for threads in (1, 8):
+        peers = {line["library"] for line in of(lines, "recall.warm") if line["threads"] == threads}
+        assert {"langgraph_memory", "langgraph", "chromadb"} <= peers
+    assert all("ratio" in line for line in of(lines, "log_turn") if line["library"] == "chromadb")
+    assert not any("ratio" in line for line in lines if line["library"] == "langgraph_memory")
+
+
+@pytest.mark.slow
+def test_a_peer_that_is_not_installed_is_named_and_passed_over(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_chroma", None)
+    monkeypatch.setattr(latency, "measure_imports", lambda report, rounds: None)
+    latency.main("--records 20 --owner-sizes 4 5 --repeat 1".split())
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    missing = [line for line in found if line["library"] == "langchain-chroma"]
+    assert [line["name"] for line in missing] == ["recall.warm"]
+    assert "pip install" in missing[0]["missing"]
+
+
+@pytest.mark.slow
+def test_importing_the_package_loads_nothing_heavy(lines: Lines) -> None:
+    first = of(lines, "import")[0]
+    assert (first["call"], first["loads"]) == ("import langgraph_memory", [])
+
+
+@pytest.mark.slow
+def test_an_owner_for_whom_there_was_no_room_is_added_at_the_end(lines: Lines) -> None:
+    sizes = {line["owner_records"]: line["records"] for line in of(lines, "recall.warm")}
+    assert sizes == {4: 80, 10: 80, 30: 110}
+
+
+def test_owners_share_all_records() -> None:
+    owners = Owners.of(1_000, None, [10, 50])
+    assert sum(size for _, size in owners) == 1_000
+    assert len(owners.by_size[50]) == 5
+    assert owners.count == len({name for name, _ in owners}) == 80
+    assert Owners.of(100, 7, [10]).by_size.keys() == {14, 15}
+
+
+def test_records_of_a_user_are_the_same_each_time_and_of_every_type() -> None:
+    records = list(records_of("ana", 20))
+    assert records == list(records_of("ana", 20))
+    assert {record.type for record in records} == {"note", "message", "episode"}
+    assert len({record.id for record in records}) == 20
+
+
+def test_contenders_take_turns_and_are_prepared_once_a_call() -> None:
+    called: list[tuple[str, int]] = []
+
+    def contender(name: str) -> Contender:
+        return Contender(name, "", lambda number: lambda: called.append((name, number)))
+
+    timings = interleave([contender("a"), contender("b")], rounds=2, block=2)
+    numbers = [range(0, 2), range(2, 4), range(4, 6)]
+    turns = chain.from_iterable([("a", turn), ("b", turn)] for turn in numbers)
+    assert called == [(name, number) for name, turn in turns for number in turn]
+    assert [len(timing.seconds) for timing in timings] == [4, 4]
+
+
+def test_threads_call_at_once_and_never_with_the_same_number() -> None:
+    numbers: list[int] = []
+    contender = Contender("a", "", lambda number: lambda: numbers.append(number))
+    (timing,) = interleave([contender], rounds=1, block=2, threads=3)
+    assert sorted(numbers) == list(range(12))
+    assert len(timing.seconds) == 6

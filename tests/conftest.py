@@ -1,0 +1,90 @@
+"""A memory on several stores, its verbs called in both ways: what a scenario needs to run on all.
+
+A scenario awaits `memory.remember(...)`, and runs with `Memory.remember` and with its async twin,
+on `ChromaStore` and on LangGraph's own `InMemoryStore` with and without an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from inspect import isawaitable
+from typing import Any
+
+import pytest
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder
+from langgraph_memory.testing import HashingEmbeddings, ManualClock
+
+
+class Verbs:
+    """The verbs of a memory, all awaited; `memory` is the memory itself."""
+
+    def __init__(self, memory: Memory, prefix: str) -> None:
+        self.memory = memory
+        self._prefix = prefix
+
+    def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self.memory, self._prefix + verb)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            found = method(*args, **kwargs)
+            return await found if isawaitable(found) else found
+
+        return call
+
+
+def in_memory_with_index() -> InMemoryStore:
+    embeddings = HashingEmbeddings()
+    return InMemoryStore(index={"dims": embeddings.dims, "embed": embeddings, "fields": ["text"]})
+
+
+STORES: dict[str, Callable[[], BaseStore]] = {
+    "chroma": lambda: ChromaStore.in_memory(embed=HashingEmbeddings()),
+    "in-memory": in_memory_with_index,
+    "in-memory-without-index": InMemoryStore,
+}
+
+
+@pytest.fixture(params=["sync", "async"])
+def prefix(request: pytest.FixtureRequest) -> str:
+    """What stands before a verb's name."""
+    return "a" if request.param == "async" else ""
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> BaseStore:
+    return STORES[request.param]()
+
+
+@pytest.fixture
+def memory(store: BaseStore, clock: ManualClock, prefix: str) -> Iterator[Verbs]:
+    """A memory on each store, sync and async."""
+    with Memory(store, clock=clock) as opened:
+        yield Verbs(opened, prefix)
+
+
+@pytest.fixture
+def chroma_memory(clock: ManualClock) -> Iterator[Memory]:
+    """A memory on Chroma alone, for what other stores cannot do or need not repeat."""
+    with Memory(STORES["chroma"](), clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def encoder() -> UniversalSentenceEncoder:
+    """The embedded default, loaded once."""
+    return UniversalSentenceEncoder()
+
+
+@pytest.fixture
+def fluent_memory(encoder: UniversalSentenceEncoder, clock: ManualClock) -> Iterator[Memory]:
+    """A memory with the embedded default, where meaning matters."""
+    with Memory(ChromaStore.in_memory(embed=encoder), clock=clock) as opened:
+        yield opened

@@ -1,0 +1,200 @@
+"""The examples run as their pages say, without a key and without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from langgraph_memory import ChromaStore, Memory, open_sessions
+from tests.openai_server import OpenAIServer
+from tests.surfaces.graphs import episodes
+
+ROOT = Path(__file__).parents[2]
+
+Run = Callable[..., str]
+
+NO_NETWORK = """
+    import os
+    import socket
+
+    def refuse(self, address, *rest):
+        if self.family == socket.AF_UNIX:
+            return connect(self, address, *rest)
+        with open(os.environ["ATTEMPTS"], "a") as file:
+            print(address, file=file)
+        raise OSError(f"no network: {address}")
+
+    connect = socket.socket.connect
+    socket.socket.connect = socket.socket.connect_ex = refuse
+"""
+RUNS = {
+    "en": ["examples.coffee_shop", "--show"],
+    "zh": ["examples.coffee_shop", "--lang", "zh"],
+    "resume": ["examples.resume_session"],
+    "existing": ["examples.existing_graph"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("examples")
+
+
+@pytest.fixture(scope="module")
+def printed(folder: Path) -> dict[str, str]:
+    """Run all examples, each in a folder of its own, and return what they printed."""
+    (folder / "sitecustomize.py").write_text(textwrap.dedent(NO_NETWORK))
+    env = {**os.environ, "PYTHONPATH": str(folder), "ATTEMPTS": str(folder / "attempts")}
+    env = {name: value for name, value in env.items() if not name.startswith("OPENAI")}
+
+    def run(name: str) -> str:
+        module, *options = RUNS[name]
+        command = [sys.executable, "-m", module, "--path", str(folder / name), *options]
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), name
+        return done.stdout
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(RUNS, pool.map(run, RUNS), strict=True))
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs an example in this process, and returns what it printed."""
+
+    def run(module: str, *options: object) -> str:
+        monkeypatch.setattr(sys, "argv", [module, *map(str, options)])
+        monkeypatch.delitem(sys.modules, module, raising=False)  # as in a process of its own
+        runpy.run_module(module, run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+def days(printed: str) -> list[str]:
+    """Return the answers of the coffee shop's days."""
+    answers = re.split(r"^c-\d+, (?:monday|tuesday|wednesday): .*\n", printed, flags=re.MULTILINE)
+    return [answer.split("\nc-")[0].strip() for answer in answers[1:]]
+
+
+# -- the coffee shop -----------------------------------------------------------------------------
+
+
+def test_the_shop_knows_on_the_second_day_what_last_time_was(printed: dict[str, str]) -> None:
+    _, second, _ = days(printed["en"])
+    for known in ("Colombia", "moka", "Rosario"):
+        assert known in second
+    assert re.search(r"\d{4}-\d{2}-\d{2}", second)
+
+
+def test_the_shop_tells_another_customer_nothing_and_asks(printed: dict[str, str]) -> None:
+    first, _, other = days(printed["en"])
+    for secret in ("Colombia", "moka", "Rosario"):
+        assert secret not in other
+    assert other.endswith("?")
+    assert other == first
+
+
+def test_the_shop_remembers_in_chinese(printed: dict[str, str]) -> None:
+    _, second, other = days(printed["zh"])
+    for known in ("哥伦比亚", "摩卡壶", "罗萨里奥"):
+        assert known in second
+        assert known not in other
+    assert re.search(r"\d{4}-\d{2}-\d{2}", second)
+    assert other.endswith("？")
+
+
+def test_the_shop_shows_what_it_stores(printed: dict[str, str]) -> None:
+    shown = printed["en"].partition("c-2291: sessions ")[2]
+    assert shown.startswith("tuesday, monday; {'note': 0, 'message': 4, 'episode': 2}")
+    assert shown.count("'Hi! A kilo of Colombia, ground for a moka pot, shipped to Rosario.'") == 1
+    assert "c-7004: sessions wednesday; {'note': 0, 'message': 2, 'episode': 1}" in shown
+
+
+def test_the_shop_run_again_gives_the_same_answers_and_stores_nothing_twice(
+    printed: dict[str, str], folder: Path, run_here: Run
+) -> None:
+    path = folder / "en"
+    again = [run_here("examples.coffee_shop", "--path", path, "--day", day) for day in range(3)]
+    assert [days(output)[0] for output in again] == days(printed["en"])
+    [database] = path.rglob("sessions.sqlite")
+    with Memory(ChromaStore(database.parent)) as memory:
+        assert memory.count(user="c-2291") == {"note": 0, "message": 4, "episode": 2}
+        assert memory.count(user="c-7004") == {"note": 0, "message": 2, "episode": 1}
+
+
+# -- the others ----------------------------------------------------------------------------------
+
+
+def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_once(
+    printed: dict[str, str], folder: Path, run_here: Run
+) -> None:
+    begun, resumed = printed["resume"].split("-- resume --")
+    assert "waiting: Shall I place this order? Two kilos of Sidamo" in begun
+    assert "remembered" not in begun
+    assert "ai: Placed." in resumed
+    path = folder / "resume"
+    for step in ("begin", "resume"):
+        again = run_here("examples.resume_session", "--path", path, "--step", step)
+        assert again.strip() == resumed.strip()
+    with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
+        assert memory.count(user="c-2291") == {"note": 0, "message": 2, "episode": 1}
+        assert [session.thread_id for session in sessions.list("c-2291")] == ["order-17"]
+
+
+def test_a_graph_that_was_there_gets_memory_by_a_few_lines(
+    printed: dict[str, str], folder: Path, run_here: Run
+) -> None:
+    again = run_here("examples.existing_graph", "--path", folder / "existing")
+    for output in (printed["existing"], again):
+        given, held = output.split("The session holds:")
+        assert "Brews Sidamo in a French press" in given
+        assert "What is a kilo of my usual beans?" in held
+        assert "A kilo of Sidamo is 18 euros." in held
+        assert "Brews Sidamo" not in held
+    with Memory(ChromaStore(folder / "existing")) as memory:
+        assert memory.count(user="c-2291") == {"note": 1, "message": 4, "episode": 2}
+        for episode in episodes(memory, "c-2291"):
+            assert episode.approach == "node: chat; tools: price_of"
+    source = (ROOT / "examples" / "existing_graph.py").read_text(encoding="utf-8")
+    assert len([line for line in source.splitlines() if "  # memory" in line]) == 3
+
+
+def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
+    assert all(printed.values())
+    assert not (folder / "attempts").exists()
+
+
+# -- a real model --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    with OpenAIServer(lambda messages: f"Heard: {messages[-1]['content'][-30:]}") as server:
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setenv("OPENAI_API_KEY", "x")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
+
+
+def test_the_shop_gives_a_real_model_the_memory_of_the_customer(
+    server: OpenAIServer, tmp_path: Path, run_here: Run
+) -> None:
+    options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini", "--day"]
+    answers = [run_here("examples.coffee_shop", *options, day) for day in range(3)]
+    assert "Heard: Send me the same as last time." in answers[1]
+    first, second, other = (request.body for request in server.requests)
+    assert {body["model"] for body in (first, second, other)} == {"gpt-4o-mini"}
+    for body in (first, second, other):
+        assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert "Colombia, ground for a moka pot, shipped to Rosario" in second["messages"][1]["content"]
+    assert "<memory>" not in first["messages"][1]["content"] + other["messages"][1]["content"]

@@ -1,0 +1,126 @@
+"""What other processes do to a directory; each function reports through a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import chromadb
+from langgraph.store.base import PutOp
+
+from tests.store.support import open_store
+
+Pipe = Any  # multiprocessing's Connection, which takes no parameters when it runs
+
+
+def outcome(call: Callable[[], object]) -> str:
+    """Return what a call came to, in one line."""
+    try:
+        return f"returned {call()}"
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is reported
+        return f"{type(error).__name__}: {error}"
+
+
+def hold(pipe: Pipe, directory: str) -> None:
+    """Keep a directory open until the parent hangs up."""
+    with open_store(directory):
+        pipe.send(os.getpid())
+        with suppress(EOFError):
+            pipe.recv()
+
+
+def read_and_add(pipe: Pipe, directory: str) -> None:
+    """Report the values that are there, and add one."""
+    with open_store(directory) as store:
+        found = [item.value for item in store.search(("n",), query="moka")]
+        store.put(("n",), "theirs", {"text": "a tea pot"})
+    pipe.send(found)
+
+
+def try_to_open(pipe: Pipe, directory: str) -> None:
+    """Report how opening the directory went."""
+
+    def attempt() -> str:
+        with open_store(directory):
+            return "opened"
+
+    pipe.send(outcome(attempt))
+
+
+def write_for_ever(pipe: Pipe, directory: str, number: int) -> None:
+    """Write batches of two items each, and report the number of each that is acknowledged.
+
+    From the fifth on, a batch also deletes the first item of the batch four before it.
+    """
+    store = open_store(directory)
+    store.search(("w",))
+    while True:
+        ops = [PutOp(("w",), f"{name}{number}", {"n": number, "t": "moka"}) for name in "ab"]
+        store.batch([*ops, PutOp(("w",), f"a{number - 4}", None)])
+        pipe.send(number)
+        number += 1
+
+
+def use_after_fork(pipe: Pipe, directory: str) -> None:
+    """Report what a forked child can do with its parent's store, and the parent afterwards."""
+    store = open_store(directory)
+    store.put(("n",), "k", {"text": "moka"})
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        outcomes = []
+        try:
+            outcomes = [
+                outcome(lambda: store.get(("n",), "k")),
+                outcome(lambda: store.search(("n",), query="moka")),
+                outcome(lambda: store.list_namespaces()),
+                outcome(lambda: store.put(("n",), "k", {"text": "tea"})),
+                outcome(lambda: open_store(directory)),
+                outcome(store.close),
+            ]
+        except BaseException:  # noqa: BLE001  # the parent has to see it
+            outcomes.append(traceback.format_exc())
+        finally:
+            os.write(writing, json.dumps(outcomes).encode())
+            os._exit(0)  # without the parent's own clean-up
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        outcomes = json.loads(file.read())
+    os.wait()
+    store.put(("n",), "l", {"text": "tea"})
+    texts = [item.value["text"] for item in store.search(("n",))]
+    store.close()
+    pipe.send((outcomes, texts))
+
+
+def find_with_plain_chroma(pipe: Pipe, directory: str, where: dict[str, Any]) -> None:
+    """Report the documents that Chroma alone finds."""
+    client: Any = chromadb.PersistentClient(directory)
+    rows = client.get_collection("langgraph_memory", embedding_function=None)
+    found = sorted(rows.get(where=where)["documents"] or [])
+    client.close()
+    pipe.send(found)
+
+
+def count_states(pipe: Pipe, directory: str) -> None:
+    """Report how many rows of each state there are."""
+    client: Any = chromadb.PersistentClient(directory)
+    rows = client.get_collection("langgraph_memory", embedding_function=None)
+    states = [(row or {}).get("state") for row in rows.get()["metadatas"] or []]
+    client.close()
+    pipe.send({state: states.count(state) for state in states})
+
+
+def leave_a_tombstone(pipe: Pipe, directory: str, key: str) -> None:
+    """Put a tombstone over an item, as a process does that is killed before it removes it."""
+    client: Any = chromadb.PersistentClient(directory)
+    rows = client.get_collection("langgraph_memory", embedding_function=None)
+    found = rows.get(where={"key": key}, include=["metadatas", "embeddings"])
+    metadata = {**dict.fromkeys(found["metadatas"][0]), "state": "tombstone"}
+    metadata["part"] = found["metadatas"][0]["part"]
+    rows.upsert(found["ids"], found["embeddings"], [metadata], [""])
+    client.close()
+    pipe.send(found["ids"])

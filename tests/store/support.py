@@ -1,0 +1,119 @@
+"""Small helpers that the tests of the store share."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.testing import HashingEmbeddings
+
+Do = Callable[..., Awaitable[Any]]
+
+EMBED = HashingEmbeddings(64)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def open_store(path: Path | str, **options: Any) -> ChromaStore:
+    """Open a directory with an embedder that needs no model."""
+    return ChromaStore(path, **{"embed": EMBED, **options})
+
+
+def keys(items: Iterable[Any]) -> list[str]:
+    return [item.key for item in items]
+
+
+def cosine(a: str, b: str) -> float:
+    """How near `EMBED` puts two texts to each other."""
+    return float(np.dot(EMBED.embed_query(a), EMBED.embed_query(b)))
+
+
+def stored_item(
+    key: str,
+    value: dict[str, Any] | None = None,
+    *,
+    texts: Iterable[str] = (),
+    at: datetime = START,
+    namespace: Namespace = ("a",),
+) -> StoredItem:
+    """Make an item as the store holds it in memory, with the vectors of its texts."""
+    given = tuple(texts)
+    vectors = np.array(EMBED.embed_documents(list(given)), np.float32).reshape(len(given), 64)
+    size = len(str(value))
+    return StoredItem(namespace, key, value or {}, at, at, given, vectors, size=size)
+
+
+@contextmanager
+def chroma_refuses(directory: Path, when: str = "1") -> Iterator[None]:
+    """Make Chroma's own writes to a directory fail, as a full disk would.
+
+    Args:
+        directory: A directory that is open.
+        when: Which rows of Chroma's write-ahead log are refused, as SQL.
+    """
+    trigger = (
+        f"CREATE TRIGGER refuse BEFORE INSERT ON embeddings_queue WHEN {when} "
+        "BEGIN SELECT RAISE(ABORT, 'no space left'); END"
+    )
+    file = directory / "chroma.sqlite3"
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute(trigger)
+        try:
+            yield
+        finally:
+            connection.execute("DROP TRIGGER refuse")
+
+
+DELETIONS = "NEW.operation = 3"
+"""For `chroma_refuses`: only what Chroma deletes."""
+
+
+class Child:
+    """A function that runs in a process of its own and is given a pipe to report through."""
+
+    def __init__(self, target: Callable[..., None], *args: Any) -> None:
+        context = multiprocessing.get_context("forkserver")
+        # A server forks the children before it uses Chroma: they start in milliseconds.
+        context.set_forkserver_preload(["chromadb", "langgraph_memory.store.chroma"])
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=target, args=(theirs, *args), daemon=True)
+        self._process.start()
+        theirs.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    def receive(self) -> Any:
+        """Wait for the child's next report."""
+        assert self.pipe.poll(60), "the child says nothing"
+        return self.pipe.recv()
+
+    def kill(self) -> list[Any]:
+        """End the child with SIGKILL; return the reports that were still in the pipe."""
+        self._process.kill()
+        self._process.join()
+        left = []
+        while True:
+            try:
+                left.append(self.pipe.recv())
+            except (EOFError, ConnectionResetError):
+                return left
+
+    def end(self) -> None:
+        """Let the child go on to its end."""
+        self.pipe.close()
+        self._process.join()
+
+    def clean_up(self) -> None:
+        if self._process.is_alive():
+            self._process.kill()
+        self._process.join()
+        self._process.close()
+        self.pipe.close()

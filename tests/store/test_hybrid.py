@@ -1,0 +1,226 @@
+"""The two operations beside LangGraph's: searching by meaning and words at once, and the newest."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from langgraph.store.base import PutOp
+
+from langgraph_memory.lexical import K1, PRIOR_RECORDS, B, query_tokens, tokens
+from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.store.ops import HybridOp, Match, NewestOp, Scores
+from langgraph_memory.testing import ManualClock
+from tests.store.support import EMBED, Do, cosine, keys
+
+TEXTS = {
+    ("a", "k"): "a moka pot for two",
+    ("a", "l"): "green tea, green cups",
+    ("a", "m"): "moka moka moka and a long line about a kitchen with a stove and a cup",
+    ("b", "k"): "摩卡壶 moka",
+    ("b", "l"): "her bike has a flat tyre",
+}
+
+
+def add(cosine: Scores, bm25: Scores) -> Scores:
+    return cosine + bm25
+
+
+@pytest.fixture
+def filled(store: ChromaStore) -> ChromaStore:
+    store.batch(
+        [
+            PutOp((name,), key, {"text": text, "long": len(text) > 20}, ["text"])
+            for (name, key), text in TEXTS.items()
+        ]
+    )
+    return store
+
+
+async def hybrid(do: Do, store: ChromaStore, *names: str, query: str, **kwargs: Any) -> list[Match]:
+    relevance = kwargs.pop("relevance", add)
+    op = HybridOp(tuple((name,) for name in names), query, relevance, **kwargs)
+    (matches,) = await do(store, "batch", [op])
+    return list(matches)
+
+
+def by_hand(names: str, query: str) -> dict[tuple[str, str], tuple[float, float, float]]:
+    """Work out cosine, BM25 and coverage of each text, from the formulas."""
+    texts = {place: tokens(text) for place, text in TEXTS.items() if place[0] in names}
+    weights = {}
+    for term in query_tokens(query):
+        having = sum(term in terms for terms in texts.values())
+        weights[term] = log(1 + (len(texts) + PRIOR_RECORDS - having + 0.5) / (having + 0.5))
+    scores = {}
+    for place, terms in texts.items():
+        lengths = [len(other) for (name, _), other in texts.items() if name == place[0]]
+        norm = K1 * (1 - B + B * len(terms) / (sum(lengths) / len(lengths)))
+        counts = {term: terms.count(term) for term in weights}
+        bm25 = sum(weights[t] * n * (K1 + 1) / (n + norm) for t, n in counts.items())
+        covered = sum(weights[term] for term, n in counts.items() if n)
+        scores[place] = cosine(TEXTS[place], query), bm25, covered / sum(weights.values())
+    return scores
+
+
+@pytest.mark.parametrize("query", ["moka cup", "摩卡", "Green GREEN tea", "nothing of this"])
+@pytest.mark.parametrize("names", ["a", "b", "ab"])
+async def test_cosine_bm25_and_coverage_are_those_of_the_formulas(
+    filled: ChromaStore, do: Do, query: str, names: str
+) -> None:
+    found = await hybrid(do, filled, *names, query=query, limit=100)
+    expected = by_hand(names, query)
+    parts = {(m.item.namespace[0], m.item.key): (m.cosine, m.bm25, m.coverage) for m in found}
+    assert parts.keys() == expected.keys()
+    for place, scores in expected.items():
+        assert parts[place] == pytest.approx(scores, abs=1e-5), place
+    relevance = [match.relevance for match in found]
+    assert relevance == pytest.approx([match.cosine + match.bm25 for match in found], abs=1e-5)
+    assert relevance == sorted(relevance, reverse=True)
+
+
+async def test_only_what_meets_the_filter_is_ranked(filled: ChromaStore, do: Do) -> None:
+    """So that a scale over all of them is not stretched by what is not among them."""
+    seen = []
+
+    def relevance(cosine: Scores, bm25: Scores) -> Scores:
+        seen.append((len(cosine), len(bm25)))
+        return cosine
+
+    filled.delete(("a",), "m")
+    found = await hybrid(
+        do, filled, "a", "b", query="moka", relevance=relevance, filter={"long": False}
+    )
+    assert sorted(match.item.key for match in found) == ["k", "k"]
+    assert seen == [(2, 2)]
+
+
+async def test_a_limit_keeps_the_best(filled: ChromaStore, do: Do) -> None:
+    whole = await hybrid(do, filled, "a", "b", query="moka pot", limit=100)
+    for limit in range(6):
+        found = await hybrid(do, filled, "a", "b", query="moka pot", limit=limit)
+        assert [match.item for match in found] == [match.item for match in whole[:limit]]
+
+
+async def test_what_is_not_there_is_passed_over(filled: ChromaStore, do: Do) -> None:
+    assert await hybrid(do, filled, query="moka") == []
+    assert await hybrid(do, filled, "none", query="moka") == []
+    found = await hybrid(do, filled, "none", "a", query="moka")
+    assert {match.item.namespace for match in found} == {("a",)}
+    assert ("none",) not in filled.list_namespaces()
+
+
+async def test_a_namespace_is_searched_whole_and_alone(store: ChromaStore, do: Do) -> None:
+    store.batch([PutOp(namespace, "k", {"t": "moka"}) for namespace in (("a",), ("a", "b"))])
+    found = await hybrid(do, store, "a", query="moka")
+    assert [match.item.namespace for match in found] == [("a",)]
+
+
+async def test_an_item_that_is_not_indexed_has_no_likeness(store: ChromaStore, do: Do) -> None:
+    store.batch([PutOp(("a",), "k", {"t": "moka"}), PutOp(("a",), "l", {"t": "moka"}, False)])
+    found = {match.item.key: match for match in await hybrid(do, store, "a", query="moka")}
+    assert found["k"].cosine > 0.3
+    assert found["l"][1:] == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("query", ["", " ", "the of and", "?!"])
+async def test_a_query_without_words_has_no_words_in_common(
+    filled: ChromaStore, do: Do, query: str
+) -> None:
+    found = await hybrid(do, filled, "a", query=query)
+    assert [(match.bm25, match.coverage) for match in found] == [(0, 0)] * 3
+
+
+async def test_an_item_of_several_texts_scores_by_its_best(store: ChromaStore, do: Do) -> None:
+    store.put(("a",), "k", {"parts": ["green tea", "moka pot"]}, index=["parts[*]"])
+    (match,) = await hybrid(do, store, "a", query="moka pot")
+    assert match.cosine == pytest.approx(1, abs=1e-5)
+    assert match.coverage == pytest.approx(1)
+
+
+@pytest.mark.parametrize("times", [2, 40, 75])
+def test_an_item_scores_the_same_however_often_it_was_rewritten(times: int) -> None:
+    """A note that was said forty times is no less about its words than one said once."""
+
+    def scores(times: int) -> list[list[float]]:
+        with ChromaStore.in_memory(embed=EMBED) as store:
+            store.put(("a",), "other", {"text": "green tea"}, ["text"])
+            store.search(("a",))  # from here on, it is in memory
+            for _ in range(times):
+                store.put(("a",), "k", {"text": "a moka pot"}, ["text"])
+            (found,) = store.batch([HybridOp((("a",),), "moka", add)])
+            return [list(match[1:]) for match in found]
+
+    np.testing.assert_allclose(scores(times), scores(1), atol=1e-5)
+
+
+# -- the newest -----------------------------------------------------------------------------------
+
+
+async def test_the_newest_are_the_last_updated(do: Do) -> None:
+    clock = ManualClock()
+    with ChromaStore.in_memory(embed=EMBED, clock=clock) as store:
+        for i, key in enumerate("klmnk"):
+            store.put(("a",), key, {"i": i}, index=False if i % 2 else None)
+            clock.advance(seconds=1)
+        store.put(("a", "b"), "deeper", {"i": 9})
+        results = await do(
+            store,
+            "batch",
+            [
+                NewestOp(("a",)),
+                NewestOp(("a",), limit=2),
+                NewestOp(("a",), {"i": {"$lt": 3}}),
+                NewestOp(("a",), limit=0),
+                NewestOp(("none",)),
+            ],
+        )
+        assert [keys(found) for found in results] == [
+            ["k", "n", "m", "l"],
+            ["k", "n"],
+            ["m", "l"],
+            [],
+            [],
+        ]
+
+
+@pytest.mark.parametrize("orders", ["abcde", "edcba", "cabed"])
+async def test_the_newest_may_be_ordered_by_a_field(
+    store: ChromaStore, do: Do, orders: str
+) -> None:
+    """As when messages of the past are logged later."""
+    for i, time in enumerate(orders):
+        store.put(("a",), time, {"at": time, "even": i % 2 == 0})
+        await do(store, "batch", [NewestOp(("a",), by="at")])
+    store.put(("a",), "c", {"at": "x", "even": True})
+    found, two, even = await do(
+        store,
+        "batch",
+        [
+            NewestOp(("a",), by="at"),
+            NewestOp(("a",), by="at", limit=2),
+            NewestOp(("a",), {"even": True}, by="at"),
+        ],
+    )
+    assert keys(found) == list("cedba")
+    assert keys(two) == list("ce")
+    expected = {time for i, time in enumerate(orders) if i % 2 == 0} | {"c"}
+    assert keys(even) == [key for key in "cedba" if key in expected]
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        HybridOp((("with.period",),), "moka", add),
+        NewestOp(("with.period",)),
+        HybridOp((("a",),), "moka", add, limit=-1),
+        NewestOp(("a",), limit=-1),
+        HybridOp((("a",),), "moka", add, filter={"n": {"$in": []}}),
+        NewestOp(("a",), filter={"n": {"$in": []}}),
+    ],
+)
+async def test_a_bad_operation_is_refused(store: ChromaStore, do: Do, op: Any) -> None:
+    with pytest.raises(ValueError, match=r"period|negative|operator"):
+        await do(store, "batch", [PutOp(("a",), "k", {"n": 1}), op])
+    assert store.list_namespaces() == []

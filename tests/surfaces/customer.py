@@ -1,0 +1,57 @@
+"""An agent in a process of its own: reads steps from stdin, and prints what came of each.
+
+    python -m tests.surfaces.customer PATH SHAPE
+
+A step is JSON with `user`, `thread`, and `text` or `resume`. A text that ends with "please
+confirm." stops the turn inside the chat node until it is resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from langgraph.graph import StateGraph
+from langgraph.types import Command, interrupt
+
+from langgraph_memory import ChromaStore, Memory, messages_with_memory, open_sessions
+from langgraph_memory.testing import RecallingChatModel
+from tests.surfaces.graphs import Builder, answer, messages_of, nodes, say, wrapped_node
+
+
+def build(memory: Memory, shape: str) -> Builder:
+    model = RecallingChatModel()
+
+    def chat(state: Any) -> dict[str, Any]:
+        if messages_of(state)[-1].text.endswith("please confirm."):
+            interrupt("Is that right?")
+        prompt = messages_with_memory(state) if shape == "nodes" else messages_of(state)
+        return {"messages": [model.invoke(prompt)]}
+
+    if shape == "with_memory":
+        return wrapped_node(memory, chat)
+    builder = nodes(memory, model)
+    rebuilt: Builder = StateGraph(builder.state_schema)
+    for name, spec in builder.nodes.items():
+        rebuilt.add_node(name, chat if name == "chat" else spec.runnable)
+    for start, end in builder.edges:
+        rebuilt.add_edge(start, end)
+    return rebuilt
+
+
+def main(path: Path, shape: str) -> None:
+    with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
+        graph = build(memory, shape).compile(checkpointer=sessions.checkpointer)
+        for line in sys.stdin:
+            step = json.loads(line)
+            config = sessions.config(user=step["user"], thread_id=step["thread"])
+            given: Any = say(step["text"]) if "text" in step else Command(resume=step["resume"])
+            state = graph.invoke(given, config)
+            waiting = bool(graph.get_state(config).interrupts)
+            sys.stdout.write(json.dumps({"waiting": waiting, "answer": answer(state)}) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
