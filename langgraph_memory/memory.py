@@ -176,7 +176,13 @@ class Memory:
     # -- what was said --
 
     def log_turn(
-        self, messages: object, *, user: str, thread_id: str, at: datetime | None = None
+        self,
+        messages: object,
+        *,
+        user: str,
+        thread_id: str,
+        at: datetime | None = None,
+        episode: Episode | None = None,
     ) -> Messages:
         """Keep messages as they were said; those that are kept already are passed over.
 
@@ -189,6 +195,7 @@ class Memory:
             thread_id: The session in which it was said.
             at: When it was said, aware. Else each message's `additional_kwargs["timestamp"]`
                 (ISO 8601), else now.
+            episode: The turn's episode, to be kept in the same write.
 
         Returns:
             The records of the messages that were not kept before.
@@ -196,18 +203,24 @@ class Memory:
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         found = self.store.batch(log_ops(log))
         new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in batches([put_op(record) for record in new], self._hybrid):
+        for chunk in batches([put_op(r) for r in (*new, episode) if r], self._hybrid):
             self.store.batch(chunk)
         return new
 
     async def alog_turn(
-        self, messages: object, *, user: str, thread_id: str, at: datetime | None = None
+        self,
+        messages: object,
+        *,
+        user: str,
+        thread_id: str,
+        at: datetime | None = None,
+        episode: Episode | None = None,
     ) -> Messages:
         """Async form of `log_turn`."""
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         found = await self.store.abatch(log_ops(log))
         new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in batches([put_op(record) for record in new], self._hybrid):
+        for chunk in batches([put_op(r) for r in (*new, episode) if r], self._hybrid):
             await self.store.abatch(chunk)
         return new
 

@@ -84,16 +84,29 @@ class Ranking:
         hits = [
             self._hit(candidate, now)
             for candidate in candidates
-            if self._is_evidence(candidate, min_relevance)
+            if self.is_evidence(
+                candidate.cosine,
+                candidate.coverage,
+                min_relevance,
+                is_note=isinstance(candidate.record, Note),
+            )
         ]
         return sorted(hits, key=lambda hit: -hit.score)
 
-    def _is_evidence(self, candidate: Candidate, min_relevance: float | None) -> bool:
-        together = candidate.cosine + candidate.coverage
+    def is_evidence(
+        self, cosine: float, coverage: float, min_relevance: float | None, *, is_note: bool
+    ) -> bool:
+        """Whether a match reaches the floor.
+
+        Args:
+            cosine: The cosine similarity to the query.
+            coverage: The share of the query's words that are there.
+            min_relevance: Replaces the floors; 0 lets everything through.
+            is_note: Whether it is a note, which has a floor of its own besides.
+        """
         if min_relevance is not None:
-            return min_relevance <= 0 or together >= min_relevance
-        alike = isinstance(candidate.record, Note) and candidate.cosine >= self.note_floor
-        return together >= self.floor or alike
+            return min_relevance <= 0 or cosine + coverage >= min_relevance
+        return cosine + coverage >= self.floor or (is_note and cosine >= self.note_floor)
 
     def _hit(self, candidate: Candidate, now: datetime) -> Hit:
         record = candidate.record

@@ -84,7 +84,7 @@ class Question:
         pinned = read_records(notes, newest[len(notes) : -2])
         said = read_records(spoken, [sorted(items, key=_said_at) for items in newest[-2:]])
         matched = self._matched(searched, ranking)
-        found = ranking.hits(self._candidates(matched), now, self.min_relevance)
+        found = ranking.hits(self._candidates(matched, ranking), now, self.min_relevance)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
         tasks = [hit for hit in found if isinstance(hit.record, Episode)]
         wants_episodes = self.types is not None and "episode" in self.types
@@ -149,12 +149,20 @@ class Question:
         here = self.thread_id is not None and value.get("thread_id") == self.thread_id
         return not here and value.get("message_id") not in self.known
 
-    def _candidates(self, matched: Sequence[Match]) -> list[Candidate]:
+    def _candidates(self, matched: Sequence[Match], ranking: Ranking) -> list[Candidate]:
+        filter = self._pushed_down()
         return [
             Candidate(record, *match[1:])
             for match in matched
-            if (record := read_record(match.item)) is not None
-            and self._admits(record, match.item.value)
+            if ranking.is_evidence(  # before it is read: most are not
+                match.cosine,
+                match.coverage,
+                self.min_relevance,
+                is_note=match.item.namespace[-1] == "note",
+            )
+            and (record := read_record(match.item)) is not None
+            and self._admits(record)
+            and matches(match.item.value, filter)
         ]
 
     def _of_asked_namespaces(self, searched: Sequence[Any]) -> list[SearchItem]:
@@ -167,14 +175,14 @@ class Question:
             if tuple(item.namespace) == namespace
         ]
 
-    def _admits(self, record: Record, value: Mapping[str, Any]) -> bool:
+    def _admits(self, record: Record) -> bool:
         if self.kinds is not None and not (isinstance(record, Note) and record.kind in self.kinds):
             return False
         if isinstance(record, Message) and record.message_id in self.known:
             return False
         if isinstance(record, Episode) and record.thread_id and record.thread_id == self.thread_id:
             return False
-        return holds(record, self.as_of) and matches(value, self._pushed_down())
+        return holds(record, self.as_of)
 
 
 def holds(record: Record, as_of: datetime | None) -> bool:

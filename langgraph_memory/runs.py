@@ -20,6 +20,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
+from langgraph_memory import arguments
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.lexical import query_tokens
 from langgraph_memory.memory import Memory
@@ -35,7 +36,7 @@ from langgraph_memory.messages import (
 )
 from langgraph_memory.prompts import memory_block
 from langgraph_memory.ranking import Quotas, select
-from langgraph_memory.records import Message, Recalled, Record
+from langgraph_memory.records import Episode, Message, Recalled, Record
 from langgraph_memory.scope import Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
@@ -182,13 +183,17 @@ class Run:
         if new := await self.alog(messages):
             self._tell("memory.saved", new, started)
 
-    def log(self, messages: Sequence[BaseMessage]) -> list[Message]:
-        """Keep what was said and is not kept yet."""
-        return self.memory.log_turn(self._kept(messages), **self._log_args(messages))
+    def log(self, messages: Sequence[BaseMessage], episode: Episode | None = None) -> list[Message]:
+        """Keep what was said and is not kept yet, and the turn's episode if there is one."""
+        kept = self._kept(messages)
+        return self.memory.log_turn(kept, episode=episode, **self._log_args(messages))
 
-    async def alog(self, messages: Sequence[BaseMessage]) -> list[Message]:
+    async def alog(
+        self, messages: Sequence[BaseMessage], episode: Episode | None = None
+    ) -> list[Message]:
         """Async form of `log`."""
-        return await self.memory.alog_turn(self._kept(messages), **self._log_args(messages))
+        kept = self._kept(messages)
+        return await self.memory.alog_turn(kept, episode=episode, **self._log_args(messages))
 
     def save(
         self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
@@ -201,20 +206,22 @@ class Run:
             began: When the turn began, if that is known.
         """
         started = perf_counter()
-        saved: list[Record] = [*self.log(messages)]
-        if episodes and (fields := self._episode(messages, began or self._began(messages))):
-            saved.append(self.memory.log_episode(**fields))
-        self._tell("memory.saved", saved, started)
+        episode = None
+        if episodes and self._is_task(messages):
+            episode = self._episode(messages, began or self._began(messages))
+        saved: list[Record] = [*self.log(messages, episode)]
+        self._tell("memory.saved", [*saved, episode] if episode else saved, started)
 
     async def asave(
         self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
     ) -> None:
         """Async form of `save`."""
         started = perf_counter()
-        saved: list[Record] = [*await self.alog(messages)]
-        if episodes and (fields := self._episode(messages, began or await self._abegan(messages))):
-            saved.append(await self.memory.alog_episode(**fields))
-        self._tell("memory.saved", saved, started)
+        episode = None
+        if episodes and self._is_task(messages):
+            episode = self._episode(messages, began or await self._abegan(messages))
+        saved: list[Record] = [*await self.alog(messages, episode)]
+        self._tell("memory.saved", [*saved, episode] if episode else saved, started)
 
     # -- parts of the above --
 
@@ -247,26 +254,33 @@ class Run:
         record = await self.memory.aget(self._start_id(messages), user=self.user)
         return record.created_at if record is not None else None
 
-    def _episode(
-        self, messages: Sequence[BaseMessage], began: datetime | None
-    ) -> dict[str, Any] | None:
-        """Return the fields of a turn's episode, or `None` if it is not worth one."""
+    def _is_task(self, messages: Sequence[BaseMessage]) -> bool:
+        """Whether the turn is worth an episode."""
+        turn = current_turn(messages)
+        return bool(turn) and not is_small_talk(text_of(turn[0]), tool_names(turn))
+
+    def _episode(self, messages: Sequence[BaseMessage], began: datetime | None) -> Episode:
         turn = current_turn(messages)
         tools = tool_names(turn)
-        if not turn or is_small_talk(text_of(turn[0]), tools):
-            return None
-        took = None if began is None else (self.memory.clock() - began).total_seconds()
+        now = self.memory.clock()
+        took = None if began is None else (now - began).total_seconds()
         steps = [f"node: {self.node}"] if self.node else []
         steps += [f"tools: {', '.join(tools)}"] if tools else []
-        return {
-            "task": text_of(turn[0]).strip() or "(a message without text)",
-            "user": self.user,
-            "approach": "; ".join(steps),
-            "duration_ms": None if took is None else max(round(1000 * took), 0),
-            "token_cost": token_cost(turn),
-            "thread_id": self._thread(messages),
-            "turn_id": self._turn(messages),
-        }
+        return arguments.episode(
+            text_of(turn[0]).strip() or "(a message without text)",
+            user=self.user,
+            approach="; ".join(steps),
+            outcome="completed",
+            duration_ms=None if took is None else max(round(1000 * took), 0),
+            token_cost=token_cost(turn),
+            quality_score=None,
+            notes="",
+            error=None,
+            thread_id=self._thread(messages),
+            turn_id=self._turn(messages),
+            now=now,
+            redact=self.memory.redact,
+        )
 
     def _tell(self, event: str, records: Sequence[Record], started: float) -> None:
         items = [{"id": r.id, "type": r.type, "text": r.text} for r in records]

@@ -345,6 +345,7 @@ FINGERPRINTS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(FINGERPRINTS)
 def test_a_fingerprint_comes_back_from_the_metadata_of_its_collection(given: Fingerprint) -> None:
     assert fingerprint_from_metadata({"schema": 1, **fingerprint_to_metadata(given)}) == given
@@ -423,6 +424,7 @@ def test_seeded_vectors_of_different_seeds_point_elsewhere() -> None:
     assert (vectors @ vectors.T - 2 * np.eye(100)).max() < 0.7
 
 
+@settings(deadline=None)
 @given(ANY_TEXT)
 def test_replacing_surrogates_gives_text_that_utf_8_holds(text: str) -> None:
     replaced = replace_surrogates(text)
@@ -430,6 +432,7 @@ def test_replacing_surrogates_gives_text_that_utf_8_holds(text: str) -> None:
     assert replace_surrogates(replaced) == replaced
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_text_without_lone_surrogates_is_left_as_it_is(text: str) -> None:
     assert replace_surrogates(text) == text

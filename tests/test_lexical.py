@@ -268,6 +268,7 @@ def test_an_index_without_rows_or_a_query_without_words_scores_nothing() -> None
     assert scores(index_of([["moka"]]), "moka", [False]) == ([], [])
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.data())
 def test_a_rarer_word_tells_more_and_none_tells_less_than_nothing(
     documents: int, data: st.DataObject

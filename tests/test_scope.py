@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import PutOp, validate_op_namespace
 
@@ -36,6 +36,7 @@ KINDS: list[OwnerKind] = ["user", "project", "agent"]
 # -- labels ---------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(ANY_ID | TRICKY_ID)
 def test_any_text_becomes_a_label_that_langgraph_takes_and_comes_back(text: str) -> None:
     label = encode_label(text)
@@ -44,6 +45,7 @@ def test_any_text_becomes_a_label_that_langgraph_takes_and_comes_back(text: str)
     assert decode_label(label) == text
 
 
+@settings(deadline=None)
 @given(ANY_ID | TRICKY_ID, ANY_ID | TRICKY_ID)
 def test_two_texts_never_share_a_label(one: str, other: str) -> None:
     assert (encode_label(one) == encode_label(other)) is (one == other)
@@ -100,6 +102,7 @@ def test_an_empty_project_or_agent_is_refused(kind: OwnerKind, value: Any) -> No
         check_id(kind, value)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(KINDS), ANY_ID | TRICKY_ID, st.sampled_from(RECORD_TYPES))
 def test_the_owner_of_a_namespace_is_the_one_that_it_was_made_for(
     kind: OwnerKind, id: str, type: RecordType

@@ -216,6 +216,7 @@ class ChromaStore(BaseStore):
                 plan.puts[op.namespace, op.key] = op
             elif isinstance(op, (SearchOp, HybridOp)) and op.query:
                 plan.queries.append(op.query)
+        plan.queries = list(dict.fromkeys(plan.queries))  # one text is embedded once
         for op in plan.puts.values():
             texts = [] if op.value is None else self._texts(op)
             plan.documents += texts

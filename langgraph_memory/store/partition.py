@@ -136,7 +136,9 @@ class Partition:
         best = np.full(snapshot.rows, -np.inf, np.float32)
         if snapshot.vectors:
             rows = self._vector_rows[: snapshot.vectors]
-            np.maximum.at(best, rows, self._vectors[: snapshot.vectors] @ query)
+            # Not a matrix product: the threads of BLAS get in each other's way under many readers.
+            near = np.vecdot(self._vectors[: snapshot.vectors], query)
+            np.maximum.at(best, rows, near)
         return best
 
     def select(self, filter: Mapping[str, Any] | None, snapshot: Snapshot) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
@@ -171,9 +171,10 @@ def in_loop(store: ChromaStore, ops: Sequence[Any]) -> list[Any]:
 
 
 INDEX: Any = {"embed": EMBED, "fields": ["text"]}
+SLOW = [HealthCheck.too_slow]  # on a busy machine, inventing batches takes its time
 
 
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=35, suppress_health_check=SLOW)
 @given(BATCHES, st.sampled_from([0, 3_000, 10**9]))
 def test_batches_and_their_async_form_do_what_a_dict_would(
     batches: list[list[Any]], cache_bytes: int
@@ -192,14 +193,14 @@ def test_batches_and_their_async_form_do_what_a_dict_would(
         model.check_all(twin)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=10, suppress_health_check=SLOW)
 @given(st.lists(BATCHES, min_size=1, max_size=3))
 def test_a_directory_holds_what_a_dict_would_each_time_it_is_opened(
-    sessions: list[list[list[Any]]],
+    openings: list[list[list[Any]]],
 ) -> None:
     clock, model = ManualClock(), Model()
     with tempfile.TemporaryDirectory() as directory:
-        for batches in sessions:
+        for batches in openings:
             with ChromaStore(directory, index=INDEX, clock=clock) as store:
                 model.check_all(store)
                 for ops in batches:

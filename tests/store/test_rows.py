@@ -34,13 +34,13 @@ ADDRESSES = st.tuples(NAMESPACES) | st.tuples(NAMESPACES, TRICKY, st.integers(0,
 DIMS = 64
 
 
-@settings(max_examples=500)
+@settings(deadline=None, max_examples=500)
 @given(ADDRESSES, ADDRESSES)
 def test_no_two_rows_have_the_same_id(one: Any, other: Any) -> None:
     assert (row_id(*one) == row_id(*other)) is (one == other)
 
 
-@settings(max_examples=500)
+@settings(deadline=None, max_examples=500)
 @given(NAMESPACES, NAMESPACES)
 def test_no_two_namespaces_have_the_same_part(one: Any, other: Any) -> None:
     assert (part_of(one) == part_of(other)) is (one == other)
