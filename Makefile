@@ -17,7 +17,7 @@ demo: .venv/installed ## A coffee shop's assistant that remembers its customer; 
 	$(BIN)/python -m examples.coffee_shop
 
 test: .venv/installed ## All tests, with the examples of the documentation
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 check: .venv/installed ## Format, lint and types
 	$(BIN)/ruff format --check

@@ -485,7 +485,7 @@ async def test_no_kinds_are_no_notes_and_not_all_of_them(memory: Verbs) -> None:
         ({"city": "Quito"}, set()),
         ({}, {"moka one", "moka two", "moka three", "moka four"}),
     ],
-    ids=repr,
+    ids=lambda value: repr(sorted(value) if isinstance(value, set) else value),
 )
 async def test_a_recall_can_be_filtered_by_fields_and_by_metadata(
     memory: Verbs, filter: dict[str, Any], found: set[str]

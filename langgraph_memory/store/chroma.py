@@ -308,9 +308,9 @@ def _checked(op: Any) -> Any:
         validate_op_namespace(op)
     else:
         raise ConfigurationError(f"not an operation of a store: {op!r}")
+    if getattr(op, "limit", 0) < 0 or getattr(op, "offset", 0) < 0:
+        raise ConfigurationError("limit and offset cannot be negative")
     if isinstance(op, (SearchOp, HybridOp, NewestOp)):
-        if op.limit < 0 or getattr(op, "offset", 0) < 0:
-            raise ConfigurationError("limit and offset cannot be negative")
         check_filter(op.filter or {})
         return _cleaned(op._replace(filter=deepcopy(op.filter)))
     return _checked_put(_cleaned(op)) if isinstance(op, PutOp) else _cleaned(op)

@@ -46,6 +46,7 @@ from langgraph_memory.store.rows import (
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+Pair = tuple[Partition, Snapshot]
 
 COLLECTION = "langgraph_memory"
 SCHEMA = 1
@@ -75,7 +76,12 @@ class Collection:
     """An open collection, shared by the stores that use it and closed by the last of them."""
 
     def __init__(
-        self, client: Any, name: str, cache_bytes: int, on_close: Callable[[], None]
+        self,
+        client: Any,
+        name: str,
+        cache_bytes: int,
+        on_close: Callable[[], None],
+        order: int = 0,
     ) -> None:
         self._name = name
         self._on_close = on_close
@@ -86,7 +92,7 @@ class Collection:
         """Held for the moment in which a batch becomes visible, and to look at several things."""
         self._catalogue: tuple[Namespace, ...] | None = None  # replaced, never changed
         self._announced: set[Namespace] = set()
-        self._order = 0
+        self._order = order  # of the latest write; goes on from there if the clock is set back
         self._closed = False
         self.writer = ThreadPoolExecutor(1, "langgraph-memory-writer")
         self.users = 0
@@ -126,49 +132,25 @@ class Collection:
 
     # -- reading --
 
-    def get(self, addresses: Sequence[tuple[Namespace, str]]) -> list[StoredItem | None]:
-        """Return items by namespace and key; partitions that are not cached are not loaded."""
-        self._check_usable()
-        found: list[StoredItem | None] = []
-        missing: dict[str, list[int]] = {}
-        with self.publishing:
-            for i, (namespace, key) in enumerate(addresses):
-                partition = self._cache.get(namespace)
-                found.append(partition.get(key) if partition is not None else None)
-                if partition is None:
-                    missing.setdefault(row_id(namespace, key), []).append(i)
-        for page in _pages(list(missing)):
-            with self._lock, chroma_errors("reading"):
-                self._check_usable()
-                rows = self._rows.get(ids=page, include=_INCLUDE)
-            for id, *row in zip(
-                rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
-            ):
-                metadata, document, vector = row
-                for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                    for i in missing[id]:
-                        found[i] = item
-        return found
+    def read(
+        self, addresses: Sequence[tuple[Namespace, str]], namespaces: Iterable[Namespace]
+    ) -> tuple[list[StoredItem | None], dict[Namespace, Pair]]:
+        """Return items, and partitions with a snapshot of each, all as they are at one moment.
 
-    def partitions(self, namespaces: Iterable[Namespace]) -> list[Partition]:
-        """Return the partitions of some namespaces, loading what is not cached in one read."""
-        self._check_usable()
+        Partitions that are not cached are loaded with one read; those of single items are not.
+        """
         wanted = list(dict.fromkeys(namespaces))
-        found = {namespace: self._cache.get(namespace) for namespace in wanted}
-        if None in found.values():
-            with self._lock:
-                missing = [ns for ns in wanted if (part := self._cache.get(ns)) is None]
-                found |= {ns: part for ns in wanted if (part := self._cache.get(ns)) is not None}
-                for partition in self._load(missing):
-                    self._cache.put(partition)
-                    found[partition.namespace] = partition
-        return [partition for partition in found.values() if partition is not None]
-
-    def snapshots(self, partitions: Iterable[Partition]) -> list[tuple[Partition, Snapshot]]:
-        """Return the state of several partitions at one moment between two writes."""
         with self.publishing:
-            newest = [self._cache.get(partition.namespace) or partition for partition in partitions]
-            return [(partition, partition.snapshot()) for partition in newest]
+            self._check_usable()
+            cached = {ns: self._cache.get(ns) for ns in (*wanted, *(ns for ns, _ in addresses))}
+            here = {ns: part for ns, part in cached.items() if part is not None}
+            if len(here) == len(cached):
+                pairs = {ns: (here[ns], here[ns].snapshot()) for ns in wanted}
+                return [here[ns].get(key) for ns, key in addresses], pairs
+        with self._lock:  # no write comes between the reads
+            self._check_usable()
+            items = self._get(addresses)
+            return items, {p.namespace: (p, p.snapshot()) for p in self._partitions(wanted)}
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
@@ -270,6 +252,34 @@ class Collection:
                 return
             offset += _PAGE
 
+    def _get(self, addresses: Sequence[tuple[Namespace, str]]) -> list[StoredItem | None]:
+        found: list[StoredItem | None] = []
+        missing: dict[str, list[int]] = {}
+        for i, (namespace, key) in enumerate(addresses):
+            partition = self._cache.get(namespace)
+            found.append(partition.get(key) if partition is not None else None)
+            if partition is None:
+                missing.setdefault(row_id(namespace, key), []).append(i)
+        for page in _pages(list(missing)):
+            with chroma_errors("reading"):
+                rows = self._rows.get(ids=page, include=_INCLUDE)
+            for id, *row in zip(
+                rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
+            ):
+                metadata, document, vector = row
+                for item in items_from_rows([metadata], [document], np.asarray([vector])):
+                    for i in missing[id]:
+                        found[i] = item
+        return found
+
+    def _partitions(self, namespaces: Sequence[Namespace]) -> list[Partition]:
+        cached = {ns: self._cache.get(ns) for ns in namespaces}
+        found = {ns: part for ns, part in cached.items() if part is not None}
+        for partition in self._load([ns for ns in namespaces if ns not in found]):
+            self._cache.put(partition)
+            found[partition.namespace] = partition
+        return list(found.values())
+
     def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         if not namespaces:
             return []
@@ -334,7 +344,7 @@ class Collection:
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
         return {
             partition.namespace
-            for partition in self.partitions(shrinking)
+            for partition in self._partitions(shrinking)
             if len(partition) and not partition.keys - set(writes[partition.namespace].deleted)
         }
 

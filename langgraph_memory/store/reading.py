@@ -18,13 +18,11 @@ from langgraph.store.base import (
 
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
-from langgraph_memory.store.collection import Collection
+from langgraph_memory.store.collection import Collection, Pair
 from langgraph_memory.store.ops import HybridOp, Match, NewestOp, Scores
-from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.rows import Namespace, StoredItem
 
 T = TypeVar("T")
-Pair = tuple[Partition, Snapshot]
 
 
 class Reader:
@@ -37,10 +35,12 @@ class Reader:
     def results(self, ops: Sequence[Any]) -> list[Any]:
         results: list[Any] = [None] * len(ops)
         gets = [i for i, op in enumerate(ops) if isinstance(op, GetOp)]
-        found = self._collection.get([(ops[i].namespace, ops[i].key) for i in gets])
+        addresses = [(ops[i].namespace, ops[i].key) for i in gets]
+        wanted = {i: self._namespaces(op) for i, op in enumerate(ops)}
+        found, pairs = self._collection.read(addresses, itertools.chain(*wanted.values()))
+        partitions = {i: [pairs[ns] for ns in dict.fromkeys(wanted[i])] for i in wanted}
         for i, item in zip(gets, found, strict=True):
             results[i] = None if item is None else _item(item)
-        partitions = self._partitions(ops)
         for i, op in enumerate(ops):
             if isinstance(op, SearchOp):
                 results[i] = self._search(op, partitions[i])
@@ -54,24 +54,15 @@ class Reader:
                 results[i] = list_namespaces(self._collection.namespaces(), op)
         return results
 
-    def _partitions(self, ops: Sequence[Any]) -> dict[int, list[Pair]]:
-        """Return the partitions of each search, as they are at one moment.
-
-        All that are not in memory come with one read.
-        """
-        wanted: dict[int, list[Namespace]] = {}
-        for i, op in enumerate(ops):
-            if isinstance(op, HybridOp):
-                wanted[i] = list(op.namespaces)
-            elif isinstance(op, NewestOp):
-                wanted[i] = [op.namespace]
-            elif isinstance(op, SearchOp):
-                wanted[i] = self._collection.namespaces(tuple(op.namespace_prefix))
-        loaded = self._collection.partitions(
-            namespace for namespaces in wanted.values() for namespace in namespaces
-        )
-        pairs = {pair[0].namespace: pair for pair in self._collection.snapshots(loaded)}
-        return {i: [pairs[ns] for ns in dict.fromkeys(wanted[i])] for i in wanted}
+    def _namespaces(self, op: Any) -> Sequence[Namespace]:
+        """Return the namespaces whose partitions an operation looks through."""
+        if isinstance(op, HybridOp):
+            return op.namespaces
+        if isinstance(op, NewestOp):
+            return [op.namespace]
+        if isinstance(op, SearchOp):
+            return self._collection.namespaces(tuple(op.namespace_prefix))
+        return ()
 
     def _search(self, op: SearchOp, pairs: Sequence[Pair]) -> list[SearchItem]:
         end = op.offset + op.limit

@@ -32,7 +32,8 @@ def open_directory(directory: Path, cache_bytes: int) -> Collection:
             with chroma_errors(f"opening {directory}"):
                 client = _persistent_client(str(directory))
             opened.callback(client.close)
-            return Collection(client, COLLECTION, cache_bytes, opened.close)
+            written = (directory / "chroma.sqlite3").stat().st_mtime_ns
+            return Collection(client, COLLECTION, cache_bytes, opened.close, written)
         except BaseException:
             opened.close()
             raise

@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 SHOWN = {"bash", "console", "diff", "html", "ini", "json", "mermaid", "sql", "text", "toml", "yaml"}
 """Languages of blocks that are shown and not run."""
 
+_PACKAGE = "langgraph_memory"
 _FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<info>[^\n]*)\n"))
 _MARK = re.compile(r"<!--\s*not run\b:?(?P<reason>[^\n]*?)-->\s*\Z")
 _EXAMPLE_SECTION = re.compile(r"^[ \t]*Examples?:[ \t]*$(?P<rest>.*)", re.MULTILINE | re.DOTALL)
@@ -55,6 +56,8 @@ def run(path: Path, left_out: Callable[[int, str], None]) -> None:
     """Run a document's examples in the current directory; `left_out` gets line and reason."""
     # A module of its own makes classes of the examples importable, as checkpoints need it.
     module = ModuleType("examples_of_" + re.sub(r"\W", "_", path.name))
+    # Sybil imports the package's modules anew; other tests hold classes of those that there are.
+    imported = {name: each for name, each in sys.modules.items() if name.startswith(_PACKAGE)}
     sys.modules[module.__name__] = module
     try:
         with asyncio.Runner() as loop:
@@ -75,6 +78,7 @@ def run(path: Path, left_out: Callable[[int, str], None]) -> None:
                 example.evaluate()
     finally:
         del sys.modules[module.__name__]
+        sys.modules.update(imported)
 
 
 def overlooked(path: Path) -> list[str]:

@@ -460,7 +460,7 @@ def test_two_filters_that_look_alike_are_told_apart(
 @pytest.mark.parametrize(
     "operand",
     [b"bytes", {1, 2}, object(), 1 + 2j, float("nan"), 10**400, {1: "a", "b": 2}, {None: 1, 2: 3}],
-    ids=repr,
+    ids=lambda operand: type(operand).__name__,
 )
 def test_a_filter_of_odd_values_finds_nothing_and_raises_nothing(
     store: ChromaStore, operand: Any
