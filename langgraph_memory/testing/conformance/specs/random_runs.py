@@ -1,0 +1,246 @@
+"""Random operations, on the store and on the model: both must say the same.
+
+Hypothesis shrinks what differs to the smallest example. Nothing in it is left to chance: the same
+examples come in every run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
+
+from langgraph_memory.testing.conformance.capabilities import Capability
+from langgraph_memory.testing.conformance.checks import Deviation, same
+from langgraph_memory.testing.conformance.examples import short
+from langgraph_memory.testing.conformance.model import ModelStore
+from langgraph_memory.testing.conformance.rules import Rule, rule
+from langgraph_memory.testing.conformance.subject import Subject
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+EXAMPLES = 60
+Batches = Sequence[Sequence[Op]]
+
+_LABELS = ("a", "ab", "_", "é")
+_TEXTS = ("green apple", "green apple pie", "my old bicycle", "cold sea")
+
+
+def _puts(values: SearchStrategy[Any], index: SearchStrategy[Any] | None = None) -> Any:
+    from hypothesis import strategies as st
+
+    return st.builds(
+        lambda *fields: PutOp(*fields),
+        _namespaces(1),
+        _keys(),
+        st.one_of(st.none(), values),
+        st.none() if index is None else index,
+    )
+
+
+def _gets() -> SearchStrategy[GetOp]:
+    from hypothesis import strategies as st
+
+    return st.builds(lambda *fields: GetOp(*fields), _namespaces(1), _keys())
+
+
+def _searches(**fields: SearchStrategy[Any]) -> SearchStrategy[SearchOp]:
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries({"namespace_prefix": _namespaces(0), **fields}).map(
+        lambda chosen: SearchOp(**chosen, limit=100)
+    )
+
+
+def _keys() -> SearchStrategy[str]:
+    from hypothesis import strategies as st
+
+    return st.sampled_from(["k", "K", "1"])
+
+
+def _namespaces(least: int) -> SearchStrategy[tuple[str, ...]]:
+    from hypothesis import strategies as st
+
+    return st.lists(st.sampled_from(_LABELS), min_size=least, max_size=2).map(tuple)
+
+
+def _scalars() -> SearchStrategy[Any]:
+    from hypothesis import strategies as st
+
+    # No booleans among the numbers: whether `true` is 1 is tested by name, once.
+    return st.sampled_from([None, -1, 0, 1, 2, 10, 0.5, "", "1", "b", "B", "2026-01-31"])
+
+
+def _values() -> SearchStrategy[dict[str, Any]]:
+    from hypothesis import strategies as st
+
+    inner = st.one_of(
+        _scalars(),
+        st.lists(_scalars(), max_size=2),
+        st.dictionaries(st.sampled_from("xy"), _scalars(), max_size=2),
+    )
+    return st.dictionaries(st.sampled_from("xy"), inner, max_size=2)
+
+
+def _filters() -> SearchStrategy[dict[str, Any]]:
+    from hypothesis import strategies as st
+
+    operators = st.dictionaries(
+        st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]),
+        _scalars(),
+        min_size=1,
+        max_size=2,
+    )
+    plain = _values().map(lambda value: {k: v for k, v in value.items() if v != {}})
+    return st.one_of(plain, st.dictionaries(st.sampled_from("xy"), operators, max_size=2))
+
+
+def _batches(*ops: Any) -> SearchStrategy[Batches]:
+    from hypothesis import strategies as st
+
+    batch = st.lists(st.one_of(*ops), min_size=1, max_size=3)
+    return st.lists(batch, min_size=1, max_size=5)
+
+
+@rule(Capability.RANDOM)
+async def random_puts_and_gets(store: Subject) -> None:
+    """Puts, deletes and gets in batches give what the model gives."""
+    await _compare(store, _batches(_puts(_values()), _gets()))
+
+
+@rule(Capability.RANDOM)
+async def random_listings(store: Subject) -> None:
+    """Searches without a query find what the model finds, whatever was put and deleted."""
+    await _compare(store, _batches(_puts(_values()), _searches()))
+
+
+@rule(Capability.RANDOM)
+async def random_filters(store: Subject) -> None:
+    """Filters find what the model finds."""
+    searches = _searches(filter=_filters())
+    await _compare(store, _batches(_puts(_values()), searches), examples=3 * EXAMPLES)
+
+
+@rule(Capability.RANDOM)
+async def random_namespaces(store: Subject) -> None:
+    """`list_namespaces` gives what the model gives, whatever was put, deleted and read."""
+    from hypothesis import strategies as st
+
+    paths = st.lists(st.sampled_from((*_LABELS, "*")), max_size=3).map(tuple)
+    conditions = st.builds(
+        lambda *fields: MatchCondition(*fields), st.sampled_from(["prefix", "suffix"]), paths
+    )
+    lists = st.builds(
+        lambda *fields: ListNamespacesOp(*fields),
+        st.lists(conditions, max_size=2).map(tuple),
+        st.one_of(st.none(), st.integers(1, 4)),
+        st.integers(1, 5),
+        st.integers(0, 2),
+    )
+    await _compare(store, _batches(_puts(st.just({"n": 1})), lists, _gets()))
+
+
+@rule(Capability.RANDOM, fields=["text", "tags[*]"])
+async def random_searches_by_meaning(store: Subject) -> None:
+    """Searches by meaning give the scores that the model gives, whatever was put before."""
+    from hypothesis import strategies as st
+
+    texts = st.sampled_from(_TEXTS)
+    values = st.fixed_dictionaries(
+        {}, optional={"text": texts, "tags": st.lists(texts, max_size=3), "title": texts}
+    )
+    index = st.sampled_from([None, None, False, ["title"], ["tags[0]", "title"]])
+    searches = _searches(query=texts)
+    await _compare(store, _batches(_puts(values, index), searches), fields=["text", "tags[*]"])
+
+
+async def _compare(
+    store: Subject,
+    batches: SearchStrategy[Batches],
+    *,
+    examples: int = EXAMPLES,
+    fields: Sequence[str] | None = None,
+) -> None:
+    """Run random batches on the store and on a model; raise for the smallest that differ.
+
+    Each example has a root label of its own in the one store: a new store for each would take
+    longer than the tests.
+    """
+    from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+
+    loop = asyncio.get_running_loop()
+    roots = count()
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+    @given(batches)
+    def compare(example: Batches) -> None:
+        run = _run(store, example, f"r{next(roots)}", fields)
+        asyncio.run_coroutine_threadsafe(run, loop).result()
+
+    await asyncio.to_thread(compare)
+
+
+async def _run(store: Subject, batches: Batches, root: str, fields: Sequence[str] | None) -> None:
+    store.example.start({"fields": fields})
+    # The model is given as few words as possible about what is compared: the index.
+    model = ModelStore(index=Rule("", Capability.RANDOM, "", _never, fields).index())
+    for batch in batches:
+        ops = [_below(root, op) for op in batch]
+        expected = [_view(result) for result in model.batch(ops)]
+        try:
+            got = [_view(result) for result in await store.batch(ops)]
+        except Exception as error:
+            message = f"{type(error).__name__}: {short(str(error))[1:-1]}"
+            raise Deviation(message, short(expected)) from error
+        same(got, expected)
+
+
+async def _never(store: Subject) -> None:
+    """Stand in for a test where only its index is wanted."""
+
+
+def _below(root: str, op: Any) -> Op:
+    """Return the operation, moved below a root label."""
+    result: Op
+    if isinstance(op, (GetOp, PutOp)):
+        result = op._replace(namespace=(root, *op.namespace))
+    elif isinstance(op, SearchOp):
+        result = op._replace(namespace_prefix=(root, *op.namespace_prefix))
+    else:
+        conditions = [
+            c._replace(path=(root, *c.path)) if c.match_type == "prefix" else c
+            for c in op.match_conditions or ()
+        ]
+        own = MatchCondition("prefix", (root,))
+        depth = None if op.max_depth is None else op.max_depth + 1
+        result = op._replace(match_conditions=(own, *conditions), max_depth=depth)
+    return result
+
+
+def _view(result: Any) -> Any:
+    """Return what counts of a result: no times, and no order where the contract has none."""
+    if isinstance(result, list):
+        if result and isinstance(result[0], tuple):
+            return result
+        by_place = sorted(result, key=lambda item: (item.namespace, item.key))
+        return [_item(item) for item in by_place]
+    return None if result is None else _item(result)
+
+
+def _item(item: Any) -> Any:
+    score = getattr(item, "score", None)
+    place = (*item.namespace[1:], item.key)
+    return (place, item.value) if score is None else (place, item.value, round(score, 2))
