@@ -22,6 +22,7 @@ _DEFAULTS = {
 }
 _PAGE = {"search": 10, "list_namespaces": 100}
 _SHOWN = 12
+_SHOWN_OF_A_BATCH = 6
 
 
 class _Short(Repr):
@@ -74,16 +75,39 @@ short = _Short().repr
 """`repr`, cut where it is long."""
 
 
+def _batch(ops: Sequence[Any]) -> str:
+    shown = [short(op) for op in ops[:_SHOWN_OF_A_BATCH]]
+    if len(ops) > _SHOWN_OF_A_BATCH:
+        shown[-1] = f"... {len(ops) - _SHOWN_OF_A_BATCH + 1} more"
+    return f"[{', '.join(shown)}]"
+
+
 class Example:
     """The calls so far."""
 
     def __init__(self) -> None:
         self._calls: list[str] = []
+        self._made = 0
+
+    def again(self) -> None:
+        """Forget the calls, for a test that goes on with what is as good as a new store."""
+        self._calls = self._calls[: self._made]
 
     def start(self, made_with: Mapping[str, Any]) -> None:
         """Begin anew, with a store that was made in a certain way."""
         given = [f"{name}={value!r}" for name, value in made_with.items() if value is not None]
         self._calls = [f"store = make({', '.join(given)})"] if given else []
+        self._made = len(self._calls)
+
+    def copy(self) -> Example:
+        """Return the calls so far, to come back to."""
+        copied = Example()
+        copied.restore(self)
+        return copied
+
+    def restore(self, other: Example) -> None:
+        """Take over the calls of another example."""
+        self._calls, self._made = list(other._calls), other._made
 
     def called(self, line: str) -> None:
         """Note one call."""
@@ -93,7 +117,7 @@ class Example:
         """Note a call of a method of the store."""
         shown = [short(arg) for arg in args]
         if name in ("batch", "abatch") and isinstance(args[0], list):
-            shown = ["[" + ", ".join(map(short, args[0])) + "]"]
+            shown = [_batch(args[0])]
         page = {"limit": _PAGE.get(name.removeprefix("a"))}
         shown += [
             f"{key}={short(value)}"

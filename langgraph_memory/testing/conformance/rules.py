@@ -42,11 +42,16 @@ class Rule:
 
     def index(self) -> IndexConfig | None:
         """Return the index that the store is made with."""
-        if self.fields is None:
-            return None
-        embed = HashingEmbeddings()
-        config: IndexConfig = {"dims": embed.dims, "embed": embed}
-        return {**config, "fields": list(self.fields)} if self.fields else config
+        return index_of(self.fields)
+
+
+def index_of(fields: Sequence[str] | None) -> IndexConfig | None:
+    """Return the configuration of an index of some fields, with a deterministic embedder."""
+    if fields is None:
+        return None
+    embed = HashingEmbeddings()
+    config: IndexConfig = {"dims": embed.dims, "embed": embed}
+    return {**config, "fields": list(fields)} if fields else config
 
 
 def rule(

@@ -87,14 +87,14 @@ class Subject:
 
     async def pass_time(self, lifetimes: float) -> None:
         """Let some of the items' life go by."""
-        await self._wait(lifetimes * self._lifetime, f"{lifetimes:g} lifetimes")
+        await self._wait(lifetimes * self._lifetime, f"{lifetimes:g} * ttl")
 
     async def tick(self) -> None:
         """Wait until the store's clock shows another time."""
-        await self._wait(2 * self._resolution, "a moment")
+        await self._wait(2 * self._resolution, "'a moment'")
 
     async def _wait(self, seconds: float, name: str) -> None:
-        self.example.called(f"wait({name!r})")
+        self.example.called(f"wait({name})")
         if self._clock is not None:
             self._clock.advance(seconds=seconds)
         else:

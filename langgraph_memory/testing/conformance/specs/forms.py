@@ -19,11 +19,11 @@ N = 24
 
 
 async def _scenario(store: Subject) -> None:
-    await store.put(("a", "b"), "x", {"text": "green apple", "n": 9})
-    await store.put(("a", "c"), "y", {"text": "my old bicycle", "n": 10})
+    await store.put(("a", "b"), "x", {"text": "green apple", "n": 2})
+    await store.put(("a", "c"), "y", {"text": "my old bicycle", "n": 5})
     await store.batch([PutOp(("d",), "z", {"n": 1}), GetOp(("a", "b"), "x")])
-    same(await store.value(("a", "b"), "x"), {"text": "green apple", "n": 9})
-    same(await store.keys(NS, filter={"n": {"$gt": 9}}), ["y"])
+    same(await store.value(("a", "b"), "x"), {"text": "green apple", "n": 2})
+    same(await store.keys(NS, filter={"n": {"$gt": 2}}), ["y"])
     same(len(await store.search(NS, limit=1, offset=1)), 1)
     same(await store.list_namespaces(prefix=NS, max_depth=2), [("a", "b"), ("a", "c")])
     same(await store.list_namespaces(suffix=("d",)), [("d",)])

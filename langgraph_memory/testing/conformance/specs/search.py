@@ -83,7 +83,7 @@ async def other_namespaces_never_come_up(store: Subject) -> None:
 @rule(Capability.SEARCH, fields=TEXT)
 async def many_nearer_items_elsewhere_do_not_matter(store: Subject) -> None:
     """The best of a namespace is found also where hundreds of nearer items are in another."""
-    await store.batch([PutOp(("b",), f"k{i}", {"text": APPLE}) for i in range(300)])
+    await store.batch([PutOp(("b",), f"k{i}", {"text": f"{APPLE} {i}"}) for i in range(300)])
     await store.put(NS, "far", {"text": BIKE})
     same(await store.keys(NS, query=APPLE, limit=1), ["far"])
 
@@ -101,7 +101,7 @@ async def a_query_covers_all_namespaces_below(store: Subject) -> None:
 @rule(Capability.SEARCH, fields=TEXT)
 async def a_filter_applies_before_the_limit(store: Subject) -> None:
     """With a query and a filter, the best of what meets the filter come."""
-    await store.batch([PutOp(NS, f"k{i}", {"text": APPLE, "n": 1}) for i in range(30)])
+    await store.batch([PutOp(NS, f"k{i}", {"text": f"{APPLE} {i}", "n": 1}) for i in range(30)])
     await store.put(NS, "far", {"text": BIKE, "n": 2})
     same(await store.keys(NS, query=APPLE, filter={"n": 2}, limit=1), ["far"])
 
