@@ -106,7 +106,7 @@ def _batches(*ops: Any) -> SearchStrategy[Batches]:
 @rule(Capability.RANDOM)
 async def random_puts_and_gets(store: Subject) -> None:
     """Puts, deletes and gets in batches give what the model gives."""
-    await _compare(store, _batches(_puts(_values()), _gets()))
+    await _compare(store, _batches(_puts(_values()), _gets()), looks=[SearchOp((), limit=100)])
 
 
 @rule(Capability.RANDOM)
@@ -158,8 +158,8 @@ async def random_searches_by_meaning(store: Subject) -> None:
         st.one_of(st.none(), values, values),
         index,
     )
-    searches = _searches(query=texts)
-    await _compare(store, _batches(puts, searches), fields=["text", "tags[*]"])
+    looks = [SearchOp((), limit=100, query=text) for text in _TEXTS]
+    await _compare(store, _batches(puts), looks=looks, fields=["text", "tags[*]"])
 
 
 async def _compare(
@@ -167,9 +167,12 @@ async def _compare(
     batches: SearchStrategy[Batches],
     *,
     examples: int = EXAMPLES,
+    looks: Sequence[Op] = (),
     fields: Sequence[str] | None = None,
 ) -> None:
     """Run random batches on the store and on a model; raise for the smallest that differ.
+
+    After each example the store is looked at by the reads `looks`.
 
     Each example has a root label of its own in the one store: a new store for each would take
     longer than the tests.
@@ -191,7 +194,8 @@ async def _compare(
         verbosity=Verbosity.quiet,
     )
     @given(batches)
-    def compare(example: Batches) -> None:
+    def compare(chosen: Batches) -> None:
+        example = [*chosen, *([look] for look in looks)]
         run = _run(store, example, f"r{next(roots)}", fields)
         try:
             asyncio.run_coroutine_threadsafe(run, loop).result()
