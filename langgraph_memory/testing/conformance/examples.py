@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from reprlib import Repr
 from typing import Any
 
@@ -41,6 +42,9 @@ class _Short(Repr):
     def repr_SearchItem(self, item: SearchItem, level: int) -> str:
         score = "" if item.score is None else f", score={item.score:.3f}"
         return f"{self.repr_Item(item, level)[:-1]}{score})"
+
+    def repr_timedelta(self, time: timedelta, level: int) -> str:
+        return f"{time.total_seconds():.1f} seconds between them"
 
     def repr_float(self, number: float, level: int) -> str:
         return repr(round(number, 4)) if abs(number) < 1e6 else repr(number)

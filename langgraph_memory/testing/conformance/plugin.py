@@ -46,7 +46,7 @@ def conformance_tests(
 
 
 def _case(registered: RegisteredStore, rule: Rule) -> Any:
-    reason = registered.known_deviations.get(rule.name)
+    reason = registered.known_deviation(rule.name)
     known = pytest.mark.xfail(reason=reason or "", strict=True, raises=ConformanceFailure)
     return pytest.param(
         rule, id=f"{rule.capability}-{rule.name}", marks=[known] if reason is not None else []

@@ -49,6 +49,11 @@ class RegisteredStore:
         """How long items of the TTL tests live, in seconds."""
         return 5 * self.resolution
 
+    def known_deviation(self, name: str) -> str | None:
+        """Return the reason why a test is known to fail, or None where it is to pass."""
+        group = name.partition("[")[0]
+        return self.known_deviations.get(name, self.known_deviations.get(group))
+
     def why_not(self, capability: Capability, *, index: bool = False) -> str | None:
         """Return why a capability is not tested, as far as it can be told without a store."""
         if capability in self.skip_capabilities:
@@ -108,8 +113,9 @@ def store_test(
     Args:
         name: What reports call the store.
         skip_capabilities: What the store does not offer, if possible with the reason.
-        known_deviations: Names of tests that the store fails, each with the reason. Strict: one
-            that passes is an error, so that the list stays true.
+        known_deviations: Names of tests that the store fails, each with the reason; a name without
+            its `[case]` stands for all cases. Strict: one that passes is an error, so that the
+            list stays true.
         form: Call the store through its "sync" or its "async" methods; by default the sync ones
             if it has them. The capabilities `SYNC` and `ASYNC` test what there is in any case.
         resolution: The shortest time, in seconds, that the store's clock tells apart. Tests of
