@@ -9,11 +9,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Literal
 
 from langgraph_memory.testing.conformance import (
+    Capability,
     Report,
     Rule,
     TestResult,
@@ -23,6 +26,7 @@ from langgraph_memory.testing.conformance import (
 from tests.conformance import stores
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
+STATUSES: tuple[Literal["passed", "failed", "skipped"], ...] = ("passed", "failed", "skipped")
 STORES = [
     stores.in_memory_store,
     stores.sqlite_store,
@@ -40,7 +44,11 @@ def main(arguments: list[str] | None = None) -> None:
         reports.append(validate_sync(registered, progress=_dot))
         sys.stdout.write(f"\n\n{reports[-1]}\n")
     if options.write:
-        tables = {"rules": rules_table(all_rules()), "stores": "\n".join(_stores(reports))}
+        tables = {
+            "rules": rules_table(all_rules()),
+            "summary": summary_table(reports),
+            "stores": store_tables(reports),
+        }
         PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
 
 
@@ -54,8 +62,9 @@ def filled(page: str, tables: dict[str, str]) -> str:
     for name, table in tables.items():
         start, end = f"<!-- generated: {name} -->\n", f"<!-- end: {name} -->"
         pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
-        page, found = pattern.subn(lambda _, new=f"{start}{table}\n{end}": new, page)
-        assert found == 1, f"{name}: {found} places in the page"
+        before, *rest = pattern.split(page)
+        assert len(rest) == 1, f"{name}: {len(rest)} places in the page"
+        page = f"{before}{start}{table}\n{end}{rest[0]}"
     return page
 
 
@@ -70,28 +79,38 @@ def rules_table(rules: Iterable[Rule]) -> str:
     return "\n".join(lines)
 
 
-def _stores(reports: Iterable[Report]) -> Iterator[str]:
-    for report in reports:
-        counts = [f"{report.count(s)} {s}" for s in ("passed", "failed", "skipped")]
-        yield f"### {report.store}: {', '.join(counts)}\n"
-        reasons = {r.reason: r.capability for r in report.results if r.status == "skipped"}
-        for reason, capability in reasons.items():
-            yield f"Not tested: {capability} ({reason}).\n"
-        if report.failures:
-            yield "| rule | the smallest example | what came of it |\n|---|---|---|"
-            for _, failures in groupby(report.failures, lambda failure: failure.name.split("[")[0]):
-                yield from _failures(list(failures))
-            yield ""
+def summary_table(reports: Sequence[Report]) -> str:
+    """Return how many tests of each capability each store fails."""
+    lines = [
+        f"| failed, of the tests | {' | '.join(report.store for report in reports)} |",
+        "|---" * (1 + len(reports)) + "|",
+    ]
+    for capability in Capability:
+        cells = []
+        for report in reports:
+            passed, failed, _ = (report.count(s, capability) for s in STATUSES)
+            cells.append(f"{failed} of {passed + failed}" if passed + failed else "-")
+        lines.append(f"| {capability} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
-def _failures(failures: list[TestResult]) -> Iterator[str]:
-    """Yield a line for each case; of cases with the same outcome one."""
-    seen: set[str] = set()
-    for failure in failures:
-        if failure.message not in seen:
-            seen.add(failure.message)
-            calls = "<br>".join(_code(line) for line in failure.example)
-            yield f"| `{failure.name}` | {calls} | {_code(failure.message)} |"
+def store_tables(reports: Iterable[Report]) -> str:
+    """Return what each store fails, with the smallest example."""
+    return "\n".join(line for report in reports for line in _store(report))
+
+
+def _store(report: Report) -> Iterator[str]:
+    counts = [f"{report.count(status)} {status}" for status in STATUSES]
+    yield f"### {report.store}: {', '.join(counts)}\n"
+    skipped = Counter((r.capability, r.reason) for r in report.results if r.status == "skipped")
+    for (capability, reason), count in skipped.items():
+        yield f"Not tested: {count} of {capability} ({reason}).\n"
+    if report.failures:
+        yield "| rule | the smallest example | what came of it |\n|---|---|---|"
+    for failure in report.failures:
+        calls = "<br>".join(_code(line) for line in failure.example)
+        yield f"| `{failure.name}` | {calls} | {_code(failure.message)} |"
+    yield ""
 
 
 def _code(text: str) -> str:

@@ -23,7 +23,7 @@ _DEFAULTS = {
 }
 _PAGE = {"search": 10, "list_namespaces": 100}
 _SHOWN = 12
-_SHOWN_OF_A_BATCH = 6
+_SHOWN_OF_A_BATCH = 4
 
 
 class _Short(Repr):
@@ -108,6 +108,10 @@ class Example:
         copied = Example()
         copied.restore(self)
         return copied
+
+    def replace(self, old: str, new: str) -> None:
+        """Write something otherwise in all calls."""
+        self._calls = [line.replace(old, new) for line in self._calls]
 
     def restore(self, other: Example) -> None:
         """Take over the calls of another example."""

@@ -58,10 +58,10 @@ class RegisteredStore:
         """Return why a capability is not tested, as far as it can be told without a store."""
         if capability in self.skip_capabilities:
             return self.skip_capabilities[capability]
-        if (index or capability in NEEDS_INDEX) and "index" not in self.parameters:
-            return "the factory takes no index="
         if capability is Capability.TTL and "ttl" not in self.parameters:
             return "the factory takes no ttl="
+        if (index or capability in NEEDS_INDEX) and "index" not in self.parameters:
+            return "the factory takes no index="
         return None
 
     @asynccontextmanager

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from langgraph.store.base import Item
 
 from langgraph_memory.testing.conformance.capabilities import Capability
-from langgraph_memory.testing.conformance.checks import check, same
+from langgraph_memory.testing.conformance.checks import Deviation, check, same
 from langgraph_memory.testing.conformance.rules import rule
 from langgraph_memory.testing.conformance.subject import Subject
 
@@ -29,7 +29,8 @@ async def times_are_aware(store: Subject) -> None:
     item = await _item(store)
     for time in (item.created_at, item.updated_at):
         check(isinstance(time, datetime), time, "a datetime")
-        check(time.tzinfo is not None, "one without", "a datetime with a time zone")
+        if time.tzinfo is None:
+            raise Deviation("one without", "a datetime with a time zone")
 
 
 @rule(Capability.CREATED_AT)
