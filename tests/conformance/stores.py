@@ -6,8 +6,9 @@ they need.
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from warnings import catch_warnings, simplefilter
 
 from langgraph.store.base import BaseStore, IndexConfig, TTLConfig
 from langgraph.store.memory import InMemoryStore
-from langgraph.store.sqlite import SqliteStore
+from langgraph.store.sqlite import AsyncSqliteStore, SqliteStore
 
 from langgraph_memory import ChromaStore
 from langgraph_memory.clock import Clock
@@ -107,8 +108,6 @@ def _sqlite_connection(*, vectors: bool) -> Any:
 
     The sqlite3 module of many Pythons cannot load extensions; pysqlite3 is one that can.
     """
-    import sqlite3
-
     module: Any = sqlite3
     if vectors and not hasattr(sqlite3.Connection, "enable_load_extension"):
         try:
@@ -122,6 +121,18 @@ def _sqlite_connection(*, vectors: bool) -> Any:
     return module.connect(":memory:", check_same_thread=False, isolation_level=None)
 
 
+@store_test("AsyncSqliteStore", form="async", resolution=1.0)
+async def async_sqlite_store(
+    index: IndexConfig | None, ttl: TTLConfig | None
+) -> AsyncIterator[BaseStore]:
+    if index is not None and not hasattr(sqlite3.Connection, "enable_load_extension"):
+        raise Skipped("this Python's sqlite3, which aiosqlite uses, cannot load extensions")
+    config: Any = index and {**index, "text_fields": index.get("fields")}
+    async with AsyncSqliteStore.from_conn_string(":memory:", index=config, ttl=ttl) as store:
+        await store.setup()
+        yield store
+
+
 @store_test("PostgresStore", resolution=0.2)
 def postgres_store(index: IndexConfig | None, ttl: TTLConfig | None) -> Iterator[BaseStore]:
     try:
@@ -133,6 +144,22 @@ def postgres_store(index: IndexConfig | None, ttl: TTLConfig | None) -> Iterator
     with PostgresStore.from_conn_string(uri, index=config, ttl=ttl) as store:
         store.setup()
         store.conn.execute("TRUNCATE TABLE store CASCADE")
+        yield store
+
+
+@store_test("AsyncPostgresStore", form="async", resolution=0.2)
+async def async_postgres_store(
+    index: IndexConfig | None, ttl: TTLConfig | None
+) -> AsyncIterator[BaseStore]:
+    try:
+        from langgraph.store.postgres import AsyncPostgresStore
+    except ImportError:
+        raise Skipped("pip install langgraph-checkpoint-postgres 'psycopg[binary]'") from None
+    uri = _postgres_database("vectors" if index is not None else "plain")
+    config: Any = index
+    async with AsyncPostgresStore.from_conn_string(uri, index=config, ttl=ttl) as store:
+        await store.setup()
+        await store.conn.execute("TRUNCATE TABLE store CASCADE")
         yield store
 
 

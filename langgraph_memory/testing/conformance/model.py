@@ -166,6 +166,7 @@ class ModelStore(BaseStore):
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         prefix = tuple(op.namespace_prefix)
+        meets_filter({}, op.filter)  # an unknown operator is refused also where there are no items
         found: list[tuple[float | None, _Entry]] = [
             (None, entry)
             for entry in self._present()

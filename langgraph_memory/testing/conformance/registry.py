@@ -28,7 +28,7 @@ returns the time) that the store can be made with. What it does not take is not 
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RegisteredStore:
     """A store to test; made by `store_test`."""
 
