@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from reprlib import Repr
+from textwrap import shorten
 from typing import Any
 
 from langgraph.store.base import NOT_PROVIDED, Item, SearchItem
@@ -77,6 +78,11 @@ for _name in ("GetOp", "PutOp", "SearchOp", "ListNamespacesOp", "MatchCondition"
 
 short = _Short().repr
 """`repr`, cut where it is long."""
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, cut where it is long."""
+    return shorten(text, 160, placeholder=" ...")
 
 
 def _batch(ops: Sequence[Any]) -> str:

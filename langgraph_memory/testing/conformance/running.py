@@ -14,7 +14,7 @@ from langgraph_memory.testing.conformance.capabilities import (
     why_not,
 )
 from langgraph_memory.testing.conformance.checks import Deviation
-from langgraph_memory.testing.conformance.examples import Example, short
+from langgraph_memory.testing.conformance.examples import Example, one_line
 from langgraph_memory.testing.conformance.registry import RegisteredStore
 from langgraph_memory.testing.conformance.report import Report, TestResult
 from langgraph_memory.testing.conformance.rules import Rule, all_rules
@@ -96,7 +96,7 @@ async def run_rule(registered: RegisteredStore, rule: Rule) -> TestResult:
     except Deviation as deviation:
         message = str(deviation)
     except Exception as error:  # noqa: BLE001 - a store may fail in any way: that is the finding
-        message = f"raised {type(error).__name__}: {short(str(error))[1:-1]}"
+        message = f"raised {type(error).__name__}: {one_line(str(error))}"
     else:
         return result
     return replace(result, status="failed", message=message, example=tuple(example.lines()))

@@ -15,7 +15,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, Op, Pu
 
 from langgraph_memory.testing.conformance.capabilities import Capability
 from langgraph_memory.testing.conformance.checks import Deviation, same
-from langgraph_memory.testing.conformance.examples import Example, short
+from langgraph_memory.testing.conformance.examples import Example, one_line, short
 from langgraph_memory.testing.conformance.model import ModelStore
 from langgraph_memory.testing.conformance.rules import index_of, rule
 from langgraph_memory.testing.conformance.subject import Subject
@@ -255,7 +255,7 @@ async def _run(store: Subject, batches: Batches, root: str, fields: Sequence[str
             got = [_view(result) for result in await store.batch(ops)]
         except Exception as error:
             store.example.replace(repr(root), "'r'")
-            message = f"{type(error).__name__}: {short(str(error))[1:-1]}"
+            message = f"{type(error).__name__}: {one_line(str(error))}"
             raise Deviation(message, short(expected)) from error
         if got != expected:
             store.example.replace(repr(root), "'r'")
