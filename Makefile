@@ -5,13 +5,13 @@
 #   make test ARGS="-k recall"      with further arguments for pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix bench clean
+.PHONY: help demo test check fix bench conformance clean
 
 BIN := .venv/bin
 CACHES := .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/installed ## A coffee shop's assistant that remembers its customer; needs no key
 	$(BIN)/python -m examples.coffee_shop
@@ -30,6 +30,9 @@ fix: .venv/installed ## Format, and repair what lint can
 
 bench: .venv/installed-bench ## Measure latency, beside other libraries
 	$(BIN)/python -m benchmarks.latency $(ARGS)
+
+conformance: .venv/installed-conformance ## Test LangGraph's stores and ours against the contract
+	$(BIN)/python -m tests.conformance.report $(ARGS)
 
 clean: ## Remove .venv, caches and builds
 	rm -rf .venv $(CACHES)
@@ -66,6 +69,6 @@ endif
 	@$(INSTALL) --editable '.[dev]'
 	@touch $@
 
-.venv/installed-bench: .venv/installed
-	@$(INSTALL) --editable '.[bench]'
+.venv/installed-bench .venv/installed-conformance: .venv/installed-%: .venv/installed
+	@$(INSTALL) --editable '.[$*]'
 	@touch $@

@@ -32,7 +32,7 @@ from langgraph_memory.scope import owner_of
 
 Namespace = tuple[str, ...]
 
-MAX_DEPTH = 200
+MAX_DEPTH = 256
 """How deeply a value may be nested: Python reads no more than some hundred levels."""
 
 _EPISODE_FIELDS = ("outcome", "quality_score", "duration_ms", "token_cost")

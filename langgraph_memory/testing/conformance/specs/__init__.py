@@ -1,0 +1,1 @@
+"""The tests, a module for each part of the contract."""
