@@ -27,6 +27,7 @@ from langgraph_memory.records import (
 )
 from langgraph_memory.scope import ROOT, Owner, encode_label, owner_of
 from langgraph_memory.store.ops import NewestOp
+from langgraph_memory.store.rows import Namespace
 
 FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
 
@@ -35,8 +36,6 @@ CHUNK = 1_000
 
 ALL = 1_000_000
 """More items than one namespace holds."""
-
-Namespace = tuple[str, ...]
 
 
 def log_ops(log: Log) -> list[GetOp]:

@@ -17,8 +17,6 @@ from typing import Any
 
 from langgraph_memory.errors import ConfigurationError
 
-Predicate = Callable[[Mapping[str, Any]], bool]
-
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": operator.gt,
     "$gte": operator.ge,
