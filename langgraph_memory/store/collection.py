@@ -29,6 +29,7 @@ from langgraph_memory.embedding import (
     fingerprint_to_metadata,
 )
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError, StoreError
+from langgraph_memory.store.expiry import Address, Prolonged
 from langgraph_memory.store.partition import Partition, PartitionCache, Snapshot
 from langgraph_memory.store.rows import (
     Namespace,
@@ -90,6 +91,7 @@ class Collection:
         self._cache = PartitionCache(cache_bytes)
         self.publishing = threading.Lock()
         """Held for the moment in which a batch becomes visible, and to look at several things."""
+        self._prolonged = Prolonged(self.flush)
         self._catalogue: tuple[Namespace, ...] | None = None  # replaced, never changed
         self._announced: set[Namespace] = set()
         self._order = order  # of the latest write; goes on from there if the clock is set back
@@ -133,11 +135,15 @@ class Collection:
     # -- reading --
 
     def read(
-        self, addresses: Sequence[tuple[Namespace, str]], namespaces: Iterable[Namespace]
+        self,
+        addresses: Sequence[Address],
+        namespaces: Iterable[Namespace],
+        now: float | None = None,
     ) -> tuple[list[StoredItem | None], dict[Namespace, Pair]]:
         """Return items, and partitions with a snapshot of each, all as they are at one moment.
 
         Partitions that are not cached are loaded with one read; those of single items are not.
+        What has expired by `now` (seconds since 1970) is left out.
         """
         wanted = list(dict.fromkeys(namespaces))
         with self.publishing:
@@ -145,12 +151,12 @@ class Collection:
             cached = {ns: self._cache.get(ns) for ns in (*wanted, *(ns for ns, _ in addresses))}
             here = {ns: part for ns, part in cached.items() if part is not None}
             if len(here) == len(cached):
-                pairs = {ns: (here[ns], here[ns].snapshot()) for ns in wanted}
-                return [here[ns].get(key) for ns, key in addresses], pairs
+                pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
+                return [here[ns].get(key, now) for ns, key in addresses], pairs
         with self._lock:  # no write comes between the reads
             self._check_usable()
-            items = self._get(addresses)
-            return items, {p.namespace: (p, p.snapshot()) for p in self._partitions(wanted)}
+            items = self._get(addresses, now)
+            return items, {p.namespace: (p, p.snapshot(now)) for p in self._partitions(wanted)}
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
@@ -165,6 +171,14 @@ class Collection:
             itertools.islice(known, start, None),
         )
         return list(under)
+
+    def living_namespaces(self, now: float) -> list[Namespace]:
+        """Return the namespaces that hold an item which has not expired by `now`, sorted."""
+        with self._lock:
+            ended = {namespace for namespace, _, _ in self._expired(now)}
+            pairs = self.read((), ended, now)[1]
+            known = self.namespaces()
+        return [ns for ns in known if ns not in ended or pairs[ns][1].alive.any()]
 
     # -- writing --
 
@@ -185,9 +199,10 @@ class Collection:
             self._check_usable()
             before = self._before(writes)
             writes = {ns: self._stamped(ns, write, before) for ns, write in writes.items()}
-            emptied = self._emptied(writes)
+            gone = _gone_ids(writes, before)
+            emptied = self._emptied(writes, gone)
             rows = self._new_rows(writes, dims)
-            gone = _gone_ids(writes, before) | {row_id(ns): ns for ns in emptied}
+            gone |= {row_id(ns): ns for ns in emptied}
             try:
                 self._send(rows, gone, dims)
             except BaseException:
@@ -198,8 +213,61 @@ class Collection:
                 raise
             with self.publishing:
                 for namespace, write in writes.items():
+                    put = (item.key for item in write.put)
+                    self._prolonged.discard((namespace, key) for key in (*put, *write.deleted))
                     self._cache.apply(namespace, write.put, write.deleted)
                     self._follow(namespace, write, namespace in emptied)
+
+    def purge(self, prefix: Namespace) -> int:
+        """Delete all items under a prefix; return how many.
+
+        A namespace of more than 5,000 rows goes in pieces: if it fails half way, call it again.
+        """
+        with self._lock:
+            self._check_usable()
+            return sum(self._purge(namespace) for namespace in self.namespaces(prefix))
+
+    # -- expiring --
+
+    def prolong(self, ends: Mapping[Address, float]) -> None:
+        """Let items end at other times (seconds since 1970); it is written a little later."""
+        with self.publishing:
+            for (namespace, key), end in ends.items():
+                partition = self._cache.get(namespace)
+                if partition is not None:
+                    partition.prolong(key, end)
+            self._prolonged.update(ends)
+
+    def flush(self) -> None:
+        """Write the ends of lives that reads have prolonged."""
+        with self._lock:
+            if self._closed:
+                return
+            ends = self._prolonged.take()
+            try:
+                for page in _pages(list(ends)):
+                    with chroma_errors("writing"):
+                        self._rows.update(
+                            ids=[row_id(*address) for address in page],
+                            metadatas=[{"expires": ends[address]} for address in page],
+                        )
+            except BaseException:
+                self._prolonged.update(ends)
+                raise
+
+    def sweep(self, now: float) -> int:
+        """Delete what has expired by `now`, in seconds since 1970; return how many items."""
+        swept = 0
+        with self._lock:
+            self._check_usable()
+            self.flush()
+            for page in _pages_of_rows(self._expired(now)):
+                writes: dict[Namespace, Write] = {}
+                for namespace, key in page:
+                    writes.setdefault(namespace, Write()).deleted.append(key)
+                self.write(writes, dims=0)  # no rows are written
+                swept += len(page)
+        return swept
 
     # -- closing --
 
@@ -208,6 +276,11 @@ class Collection:
         if os.getpid() == self._process:
             self.writer.shutdown()
             with self._lock:
+                try:
+                    self.flush()
+                except StoreError:
+                    logger.warning("prolonged lives of items were not written", exc_info=True)
+                self._prolonged.take()
                 self._closed = True
                 self._cache.clear()
                 self._on_close()
@@ -252,12 +325,12 @@ class Collection:
                 return
             offset += _PAGE
 
-    def _get(self, addresses: Sequence[tuple[Namespace, str]]) -> list[StoredItem | None]:
+    def _get(self, addresses: Sequence[Address], now: float | None) -> list[StoredItem | None]:
         found: list[StoredItem | None] = []
         missing: dict[str, list[int]] = {}
         for i, (namespace, key) in enumerate(addresses):
             partition = self._cache.get(namespace)
-            found.append(partition.get(key) if partition is not None else None)
+            found.append(partition.get(key, now) if partition is not None else None)
             if partition is None:
                 missing.setdefault(row_id(namespace, key), []).append(i)
         for page in _pages(list(missing)):
@@ -268,9 +341,49 @@ class Collection:
             ):
                 metadata, document, vector = row
                 for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                    for i in missing[id]:
-                        found[i] = item
+                    item = self._with_its_end(item)
+                    if now is None or item.expires > now:
+                        for i in missing[id]:
+                            found[i] = item
         return found
+
+    def _with_its_end(self, item: StoredItem) -> StoredItem:
+        if item.ttl is None:
+            return item
+        end = self._prolonged.get((item.namespace, item.key), item.expires)
+        return replace(item, expires=end)
+
+    def _expired(self, now: float) -> list[tuple[Namespace, str, int]]:
+        """Return where the items are that have expired, with the number of their rows."""
+        expired = []
+        for page in self._read({"expires": {"$lte": now}}, ["metadatas"]):
+            for metadata in page["metadatas"]:
+                envelope = read_envelope(metadata)
+                address = namespace_of(metadata["part"]), metadata["key"]
+                if self._prolonged.get(address, metadata["expires"]) <= now:
+                    expired.append((*address, max(envelope["vectors"], 1)))
+        return expired
+
+    def _purge(self, namespace: Namespace) -> int:
+        rows: dict[str | None, list[str]] = {}
+        keys = []
+        for page in self._read({"part": part_of(namespace)}, ["metadatas"]):
+            for id, metadata in zip(page["ids"], page["metadatas"], strict=True):
+                rows.setdefault(state := metadata.get("state"), []).append(id)
+                if state in (None, "unindexed"):
+                    keys.append(metadata["key"])
+        # The row by which the namespace is known goes last: whoever fails half way can go on.
+        last = rows.pop("namespace", [])
+        try:
+            for ids in _pages([*itertools.chain(*rows.values()), *last]):
+                with chroma_errors("deleting"):
+                    self._rows.delete(ids=ids)
+        finally:
+            self._prolonged.discard((namespace, key) for key in keys)
+            self._cache.drop(namespace)
+        with self.publishing:
+            self._follow(namespace, Write(), emptied=True)
+        return len(keys)
 
     def _partitions(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         cached = {ns: self._cache.get(ns) for ns in namespaces}
@@ -295,7 +408,7 @@ class Collection:
         matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
         for item in items_from_rows(metadatas, documents, matrix):
-            items[item.namespace].append(item)
+            items[item.namespace].append(self._with_its_end(item))
             self._order = max(self._order, item.order)  # also if the clock was set back
         return [Partition.of(namespace, found) for namespace, found in items.items()]
 
@@ -340,13 +453,24 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(self, writes: Mapping[Namespace, Write]) -> set[Namespace]:
+    def _emptied(
+        self, writes: Mapping[Namespace, Write], gone: Mapping[str, Namespace]
+    ) -> set[Namespace]:
+        """Return the namespaces that a write leaves without an item."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
-        return {
-            partition.namespace
-            for partition in self._partitions(shrinking)
-            if len(partition) and not partition.keys - set(writes[partition.namespace].deleted)
-        }
+        return {ns for ns in shrinking if not self._left(ns, writes[ns].deleted, gone)}
+
+    def _left(
+        self, namespace: Namespace, deleted: Sequence[str], gone: Mapping[str, Namespace]
+    ) -> bool:
+        partition = self._cache.get(namespace)
+        if partition is not None:
+            return not len(partition) or bool(partition.keys - set(deleted))
+        there = {"$and": [{"part": part_of(namespace)}, {"state": {"$ne": "tombstone"}}]}
+        own = row_id(namespace)
+        return any(
+            id not in gone and id != own for page in self._read(there, []) for id in page["ids"]
+        )
 
     def _new_rows(self, writes: Mapping[Namespace, Write], dims: int) -> list[Row]:
         rows = [
@@ -414,6 +538,20 @@ def _gone_ids(
 
 def _pages(values: Sequence[T]) -> Iterator[list[T]]:
     return (list(values[i : i + _PAGE]) for i in range(0, len(values), _PAGE))
+
+
+def _pages_of_rows(items: Iterable[tuple[Namespace, str, int]]) -> Iterator[list[Address]]:
+    """Split items, given with how many rows each has, so that Chroma takes each part at once."""
+    page: list[Address] = []
+    total = 0
+    for namespace, key, rows in items:
+        if page and total + rows > _PAGE:
+            yield page
+            page, total = [], 0
+        page.append((namespace, key))
+        total += rows
+    if page:
+        yield page
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from langgraph.store.base import (
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.collection import Collection, Pair
+from langgraph_memory.store.expiry import Address
 from langgraph_memory.store.ops import HybridOp, Match, NewestOp, Scores
 from langgraph_memory.store.rows import Namespace, StoredItem
 
@@ -26,21 +27,44 @@ T = TypeVar("T")
 
 
 class Reader:
-    """Answers the reads of one batch."""
+    """Answers the reads of one batch.
 
-    def __init__(self, collection: Collection, queries: Sequence[str], vectors: Vectors) -> None:
+    Args:
+        collection: What is read.
+        queries: The texts that are looked for.
+        vectors: Theirs, of shape `(queries, dimensions)`.
+        now: Seconds since 1970, from which the lives that reads prolong run anew.
+        omit_expired: Whether what has expired is left out, although nobody has swept it yet.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        queries: Sequence[str],
+        vectors: Vectors,
+        now: float,
+        omit_expired: bool,
+    ) -> None:
         self._collection = collection
         self._vectors = dict(zip(queries, vectors, strict=True))
+        self._now = now
+        self._omit_after = now if omit_expired else None
+        self._prolonged: dict[Address, float] = {}
 
     def results(self, ops: Sequence[Any]) -> list[Any]:
+        """Return what each operation reads; `None` for a put."""
         results: list[Any] = [None] * len(ops)
         gets = [i for i, op in enumerate(ops) if isinstance(op, GetOp)]
         addresses = [(ops[i].namespace, ops[i].key) for i in gets]
         wanted = {i: self._namespaces(op) for i, op in enumerate(ops)}
-        found, pairs = self._collection.read(addresses, itertools.chain(*wanted.values()))
+        found, pairs = self._collection.read(
+            addresses, itertools.chain(*wanted.values()), self._omit_after
+        )
         partitions = {i: [pairs[ns] for ns in dict.fromkeys(wanted[i])] for i in wanted}
         for i, item in zip(gets, found, strict=True):
-            results[i] = None if item is None else _item(item)
+            if item is not None:
+                results[i] = _item(item)
+                self._prolong(ops[i], [item])
         for i, op in enumerate(ops):
             if isinstance(op, SearchOp):
                 results[i] = self._search(op, partitions[i])
@@ -51,8 +75,22 @@ class Reader:
                 newest = partition.newest(op.filter, snapshot, op.by)
                 results[i] = list(itertools.islice(newest, op.limit))
             elif isinstance(op, ListNamespacesOp):
-                results[i] = list_namespaces(self._collection.namespaces(), op)
+                results[i] = list_namespaces(self._known(), op)
+        if self._prolonged:
+            self._collection.prolong(self._prolonged)
         return results
+
+    def _prolong(self, op: GetOp | SearchOp, items: Iterable[StoredItem]) -> None:
+        if op.refresh_ttl:
+            for item in items:
+                if item.ttl is not None:
+                    end = self._now + item.ttl * 60
+                    self._prolonged[item.namespace, item.key] = end
+
+    def _known(self) -> list[Namespace]:
+        if self._omit_after is None:
+            return self._collection.namespaces()
+        return self._collection.living_namespaces(self._omit_after)
 
     def _namespaces(self, op: Any) -> Sequence[Namespace]:
         """Return the namespaces whose partitions an operation looks through."""
@@ -67,9 +105,9 @@ class Reader:
     def _search(self, op: SearchOp, pairs: Sequence[Pair]) -> list[SearchItem]:
         end = op.offset + op.limit
         if not op.query:
-            return [
-                _search_item(item, None) for item in _newest(pairs, op.filter, end)[op.offset :]
-            ]
+            newest = _newest(pairs, op.filter, end)[op.offset :]
+            self._prolong(op, newest)
+            return [_search_item(item, None) for item in newest]
         vector = self._vectors[op.query]
         ranked: list[tuple[float, StoredItem]] = []
         for partition, snapshot in pairs:
@@ -77,7 +115,9 @@ class Reader:
             scores[~partition.select(op.filter, snapshot)] = -np.inf
             ranked += [(float(scores[row]), partition.item(row)) for row in top(scores, end)]
         ranked.sort(key=lambda pair: -pair[0])
-        return [_search_item(item, score) for score, item in ranked[op.offset : end]]
+        page = ranked[op.offset : end]
+        self._prolong(op, (item for _, item in page))
+        return [_search_item(item, score) for score, item in page]
 
     def _hybrid(self, op: HybridOp, pairs: Sequence[Pair]) -> list[Match]:
         weights = query_weights(
