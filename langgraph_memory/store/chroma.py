@@ -42,6 +42,7 @@ from langgraph_memory.store.sharing import (
 T = TypeVar("T")
 
 CACHE_BYTES = 256 * 1024 * 1024
+PARTITION_LIMIT = 50_000
 
 
 class ChromaStore(BaseStore):
@@ -59,6 +60,9 @@ class ChromaStore(BaseStore):
             prolong that (unless told otherwise, they do), whether what has expired is left out of
             reads before it is swept. Times are in minutes.
         cache_bytes: How much memory the partitions kept for searching may take.
+        partition_limit: How many rows a namespace, or all that a search looks through, may have to
+            be kept in memory and searched exactly. Above it Chroma's index answers, which is
+            approximate; the result of `search` says so: `found.exact`.
         clock: Gives the time of `created_at` and `updated_at`.
 
     Raises:
@@ -88,6 +92,7 @@ class ChromaStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
         cache_bytes: int = CACHE_BYTES,
+        partition_limit: int = PARTITION_LIMIT,
         clock: Clock = utc_now,
     ) -> None:
         if (path in (None, "")) == (client is None):
@@ -101,9 +106,9 @@ class ChromaStore(BaseStore):
             )
         self._configure(embed, index, ttl, clock)
         if client is not None:
-            self._use(open_client(client, cache_bytes))
+            self._use(open_client(client, cache_bytes, partition_limit))
         else:
-            self._use(open_directory(Path(str(path)), cache_bytes))
+            self._use(open_directory(Path(str(path)), cache_bytes, partition_limit))
 
     @classmethod
     def in_memory(
@@ -113,12 +118,13 @@ class ChromaStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
         cache_bytes: int = CACHE_BYTES,
+        partition_limit: int = PARTITION_LIMIT,
         clock: Clock = utc_now,
     ) -> Self:
         """Return a store that is gone when it is closed; nobody else sees it."""
         store = cls.__new__(cls)
         store._configure(embed, index, ttl, clock)
-        store._use(open_in_memory(cache_bytes))
+        store._use(open_in_memory(cache_bytes, partition_limit))
         return store
 
     def _configure(

@@ -19,7 +19,7 @@ _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
 
 
-def open_directory(directory: Path, cache_bytes: int) -> Collection:
+def open_directory(directory: Path, cache_bytes: int, partition_limit: int) -> Collection:
     """Open the collection in a directory, or share it if this process has it open already."""
     directory = directory.expanduser().resolve()
 
@@ -33,7 +33,9 @@ def open_directory(directory: Path, cache_bytes: int) -> Collection:
                 client = _persistent_client(str(directory))
             opened.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
-            return Collection(client, COLLECTION, cache_bytes, opened.close, written)
+            return Collection(
+                client, COLLECTION, cache_bytes, partition_limit, opened.close, written
+            )
         except BaseException:
             opened.close()
             raise
@@ -41,17 +43,17 @@ def open_directory(directory: Path, cache_bytes: int) -> Collection:
     return _shared(directory, open_new)
 
 
-def open_client(client: Any, cache_bytes: int) -> Collection:
+def open_client(client: Any, cache_bytes: int, partition_limit: int) -> Collection:
     """Open the collection of a caller's client, which stays theirs to close."""
 
     def open_new() -> Collection:
         # The closure keeps the client alive, and with it the id by which it is known.
-        return Collection(client, COLLECTION, cache_bytes, lambda: client and None)
+        return Collection(client, COLLECTION, cache_bytes, partition_limit, lambda: client and None)
 
     return _shared(id(client), open_new)
 
 
-def open_in_memory(cache_bytes: int) -> Collection:
+def open_in_memory(cache_bytes: int, partition_limit: int) -> Collection:
     """Open a collection of its own that is gone when it is closed."""
     import chromadb
 
@@ -59,7 +61,9 @@ def open_in_memory(cache_bytes: int) -> Collection:
     client = chromadb.EphemeralClient(settings=_settings())
     return _shared(
         name,
-        lambda: Collection(client, name, cache_bytes, lambda: client.delete_collection(name)),
+        lambda: Collection(
+            client, name, cache_bytes, partition_limit, lambda: client.delete_collection(name)
+        ),
     )
 
 
