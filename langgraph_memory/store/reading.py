@@ -80,34 +80,32 @@ class Reader:
         return [_search_item(item, score) for score, item in ranked[op.offset : end]]
 
     def _hybrid(self, op: HybridOp, pairs: Sequence[Pair]) -> list[Match]:
+        pairs = [(partition, snapshot) for partition, snapshot in pairs if snapshot.rows]
+        if not pairs:
+            return []
         weights = query_weights(
             op.query, [(part.lexical, snapshot.alive) for part, snapshot in pairs]
         )
         vector = self._vectors.get(op.query)
         parts = []
-        for partition, snapshot in pairs:
+        for number, (partition, snapshot) in enumerate(pairs):
+            # What is dead or filtered out must not stretch the scale of what is there.
+            rows = np.flatnonzero(partition.select(op.filter, snapshot))
             bm25, coverage = partition.lexical.scores(weights, snapshot.alive)
             cosine = np.zeros(snapshot.rows, np.float32)
             if vector is not None:
                 cosine = partition.similarities(vector, snapshot)
                 cosine[np.isneginf(cosine)] = 0
-            parts.append((cosine, bm25, coverage, partition.select(op.filter, snapshot)))
-        if not parts:
-            return []
-        cosine, bm25, coverage, chosen = (
-            np.concatenate(column) for column in zip(*parts, strict=True)
-        )
-        # What is dead or filtered out must not stretch the scale of what is there.
-        relevance = np.full(len(chosen), -np.inf, np.float32)
-        relevance[chosen] = op.relevance(cosine[chosen], bm25[chosen])
-        starts = np.cumsum([0] + [snapshot.rows for _, snapshot in pairs])
-        found = []
-        for i in top(relevance, op.limit):
-            which = int(np.searchsorted(starts, i, side="right")) - 1
-            item = pairs[which][0].item(i - int(starts[which]))
-            scores = (float(part[i]) for part in (cosine, bm25, coverage, relevance))
-            found.append(Match(item, *scores))
-        return found
+            where = np.full(len(rows), number)
+            parts.append((where, rows, cosine[rows], bm25[rows], coverage[rows]))
+        where, rows, cosine, bm25, coverage = map(np.concatenate, zip(*parts, strict=True))
+        relevance = op.relevance(cosine, bm25)
+        best = top(relevance, op.limit)
+        columns = (where, rows, cosine, bm25, coverage, relevance)
+        return [
+            Match(pairs[number][0].item(row), *scores)
+            for number, row, *scores in zip(*(c[best].tolist() for c in columns), strict=True)
+        ]
 
 
 def top(scores: Scores, count: int) -> list[int]:
@@ -119,13 +117,14 @@ def top(scores: Scores, count: int) -> list[int]:
     """
     if count <= 0:
         return []
-    rows = np.arange(len(scores))
+    rows = np.flatnonzero(scores > -np.inf)
     if count < len(scores):
         # Ties at the border go to the first row, as in a full sort.
         border = np.partition(scores, len(scores) - count)[len(scores) - count]
-        rows = np.flatnonzero(scores >= border)
-    rows = rows[np.argsort(-scores[rows], kind="stable")][:count]
-    return [int(row) for row in rows if scores[row] > -np.inf]
+        rows = rows[scores[rows] >= border]
+    order = np.argsort(-scores[rows], kind="stable")
+    best: list[int] = rows[order[:count]].tolist()
+    return best
 
 
 def list_namespaces(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
