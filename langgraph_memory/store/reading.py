@@ -15,6 +15,7 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
+from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
@@ -75,7 +76,8 @@ class Reader:
         for partition, snapshot in pairs:
             scores = partition.similarities(vector, snapshot)
             scores[~partition.select(op.filter, snapshot)] = -np.inf
-            ranked += [(float(scores[row]), partition.item(row)) for row in top(scores, end)]
+            best = top(scores, end).tolist()
+            ranked += [(float(scores[row]), partition.item(row)) for row in best]
         ranked.sort(key=lambda pair: -pair[0])
         return [_search_item(item, score) for score, item in ranked[op.offset : end]]
 
@@ -88,43 +90,41 @@ class Reader:
         )
         vector = self._vectors.get(op.query)
         parts = []
-        for number, (partition, snapshot) in enumerate(pairs):
-            # What is dead or filtered out must not stretch the scale of what is there.
-            rows = np.flatnonzero(partition.select(op.filter, snapshot))
+        for partition, snapshot in pairs:
             bm25, coverage = partition.lexical.scores(weights, snapshot.alive)
             cosine = np.zeros(snapshot.rows, np.float32)
             if vector is not None:
                 cosine = partition.similarities(vector, snapshot)
                 cosine[np.isneginf(cosine)] = 0
-            where = np.full(len(rows), number)
-            parts.append((where, rows, cosine[rows], bm25[rows], coverage[rows]))
-        where, rows, cosine, bm25, coverage = map(np.concatenate, zip(*parts, strict=True))
-        relevance = op.relevance(cosine, bm25)
+            parts.append((cosine, bm25, coverage, partition.select(op.filter, snapshot)))
+        cosine, bm25, coverage, chosen = map(np.concatenate, zip(*parts, strict=True))
+        # What is dead or filtered out must not stretch the scale of what is there.
+        relevance = np.full(len(chosen), -np.inf, np.float32)
+        relevance[chosen] = op.relevance(cosine[chosen], bm25[chosen])
         best = top(relevance, op.limit)
-        columns = (where, rows, cosine, bm25, coverage, relevance)
-        return [
-            Match(pairs[number][0].item(row), *scores)
-            for number, row, *scores in zip(*(c[best].tolist() for c in columns), strict=True)
-        ]
+        starts = np.cumsum([0, *(snapshot.rows for _, snapshot in pairs)])
+        which = np.searchsorted(starts, best, side="right") - 1
+        rows = best - starts[which]
+        items = (
+            pairs[i][0].item(row) for i, row in zip(which.tolist(), rows.tolist(), strict=True)
+        )
+        scores = (column[best].tolist() for column in (cosine, bm25, coverage, relevance))
+        return [Match(*match) for match in zip(items, *scores, strict=True)]
 
 
-def top(scores: Scores, count: int) -> list[int]:
+def top(scores: Scores, count: int) -> NDArray[np.intp]:
     """Return the rows with the highest scores, best first; `-inf` is none.
 
     Args:
         scores: Shape `(rows,)`.
         count: How many rows at most.
     """
-    if count <= 0:
-        return []
-    rows = np.flatnonzero(scores > -np.inf)
-    if count < len(scores):
+    border = np.finfo(scores.dtype).min
+    if 0 < count < len(scores):
         # Ties at the border go to the first row, as in a full sort.
-        border = np.partition(scores, len(scores) - count)[len(scores) - count]
-        rows = rows[scores[rows] >= border]
-    order = np.argsort(-scores[rows], kind="stable")
-    best: list[int] = rows[order[:count]].tolist()
-    return best
+        border = max(border, np.partition(scores, len(scores) - count)[len(scores) - count])
+    rows = np.flatnonzero(scores >= border)
+    return rows[np.argsort(-scores[rows], kind="stable")[:count]]
 
 
 def list_namespaces(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
