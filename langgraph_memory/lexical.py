@@ -33,10 +33,11 @@ _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670
 # Blocks whose vowel signs are no letters for Python, without their punctuation.
 _BRAHMIC = "\u0900-\u0963\u0966-\u0dff\u0e01-\u0e4e\u0e80-\u0eff\u1000-\u1049\u1780-\u17d3"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+# A run of CJK, or a word or sign; plain letters are matched in one step, not one by one.
 _TOKEN = re.compile(
-    f"(?P<cjk>[{_CJK}]+)"
-    f"|(?P<word>(?:[^\\W_{_CJK}]|[{_BRAHMIC}])+(?:['’][^\\W\\d_{_CJK}]+)*[+#]*)"
-    "|(?P<sign>[\u2600-\u27bf\U0001f300-\U0001faff])"
+    f"([{_CJK}]+)"
+    f"|((?:[a-z0-9]+|[^\\W_{_CJK}]|[{_BRAHMIC}])++(?:['’][^\\W\\d_{_CJK}]+)*[+#]*"
+    "|[\u2600-\u27bf\U0001f300-\U0001faff])"
 )
 _ENGLISH_STOP_WORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being but by can
@@ -73,7 +74,7 @@ def tokens(text: str) -> list[str]:
         >>> tokens("摩卡壶")
         ['摩', '卡', '壶', '摩卡', '卡壶']
     """
-    return [term for run in _runs(text) for term in (*run.single, *run.pairs)]
+    return [term for single, pairs in _runs(text) for term in (*single, *pairs)]
 
 
 def query_tokens(text: str) -> list[str]:
@@ -83,34 +84,28 @@ def query_tokens(text: str) -> list[str]:
         >>> query_tokens("我的摩卡壶怎么磨？")
         ['摩卡', '卡壶', '磨']
     """
-    return [term for run in _runs(text) for term in (run.pairs or run.single)]
+    return [term for single, pairs in _runs(text) for term in (pairs or single)]
 
 
-class _Run:
-    """A word, or the pieces of an unbroken run of CJK characters."""
-
-    __slots__ = ("pairs", "single")
-
-    def __init__(self, single: Sequence[str], pairs: Sequence[str] = ()) -> None:
-        self.single = single
-        self.pairs = pairs
-
-
-def _runs(text: str) -> Iterator[_Run]:
+def _runs(text: str) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Yield the term of each word, or the characters and pairs of each unbroken run of CJK."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    for match in _TOKEN.finditer(_MARKS.sub("", folded)):
-        if match.lastgroup == "cjk":
-            for piece in _CHINESE_FUNCTION.split(match.group()):
-                if piece:
-                    yield _Run(piece, [piece[i : i + 2] for i in range(len(piece) - 1)])
-        elif match.lastgroup == "sign":
-            yield _Run([match.group()])
-        elif (word := match.group().replace("’", "'")) not in _ENGLISH_STOP_WORDS:
-            yield _Run([_stem(word)])
+    for cjk, word in _TOKEN.findall(_MARKS.sub("", folded)):
+        if word:
+            if (term := _term(word)) is not None:
+                yield (term,), ()
+            continue
+        for piece in _CHINESE_FUNCTION.split(cjk):
+            if piece:
+                yield piece, [piece[i : i + 2] for i in range(len(piece) - 1)]
 
 
 @lru_cache(maxsize=65_536)
-def _stem(word: str) -> str:
+def _term(word: str) -> str | None:
+    """Return the term of a word or sign, or `None` for a stop word."""
+    word = word.replace("’", "'")
+    if word in _ENGLISH_STOP_WORDS:
+        return None
     for script, language in _STEMMER_BY_SCRIPT:
         if script.search(word):
             stemmer = getattr(_stemmers, language, None)
