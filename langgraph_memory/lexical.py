@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import log
+from typing import TypeVar
 
 import numpy as np
 import Stemmer
@@ -58,6 +58,7 @@ _STEMMER_BY_SCRIPT = (
     (re.compile("[\u0600-\u06ff]"), "arabic"),
 )
 Alive = NDArray[np.bool_]
+Number = TypeVar("Number", np.int32, np.float32)
 
 _stemmers = threading.local()  # a Stemmer object serves one thread at a time
 
@@ -132,8 +133,7 @@ class LexicalIndex:
 
     Example:
         >>> index = LexicalIndex()
-        >>> for text in ("ground for a moka pot", "shipped to Rosario"):
-        ...     index.add(tokens(text))
+        >>> index.extend([tokens("ground for a moka pot"), tokens("shipped to Rosario")])
         >>> alive = np.ones(2, np.bool_)
         >>> weights = query_weights("moka", [(index, alive)])
         >>> bm25, coverage = index.scores(weights, alive)
@@ -146,18 +146,27 @@ class LexicalIndex:
         self._lengths = np.zeros(64, np.float32)
         self._rows = 0
 
-    def add(self, terms: Sequence[str]) -> None:
-        """Append one row."""
-        row = self._rows
-        if row == len(self._lengths):
-            self._lengths = np.concatenate([self._lengths, np.zeros_like(self._lengths)])
-        self._lengths[row] = len(terms)
-        for term, count in Counter(terms).items():
+    def extend(self, rows: Sequence[Sequence[str]]) -> None:
+        """Append rows, each given as its terms."""
+        start, end = self._rows, self._rows + len(rows)
+        lengths = np.array([len(terms) for terms in rows], np.int64)
+        if end > len(self._lengths):
+            self._lengths = _grown(self._lengths, end)
+        self._lengths[start:end] = lengths
+        numbers: dict[str, int] = {}
+        term_of = [numbers.setdefault(term, len(numbers)) for terms in rows for term in terms]
+        row_of = np.repeat(np.arange(start, end), lengths)
+        # One number for each pair of term and row: sorted, they are the postings of all terms.
+        pairs, counts = np.unique(np.array(term_of, np.int64) * end + row_of, return_counts=True)
+        bounds = np.searchsorted(pairs, np.arange(len(numbers) + 1) * end).tolist()
+        found, counts = (pairs % max(end, 1)).astype(np.int32), counts.astype(np.float32)
+        for term, low, high in zip(numbers, bounds, bounds[1:], strict=False):
             posting = self._postings.get(term)
             if posting is None:
-                posting = self._postings[term] = _Posting()
-            posting.append(row, count)
-        self._rows = row + 1
+                self._postings[term] = _Posting(found[low:high], counts[low:high])
+            else:
+                posting.extend(found[low:high], counts[low:high])
+        self._rows = end
 
     def frequency(self, term: str, alive: Alive) -> int:
         """Return in how many of the rows that are alive a term occurs."""
@@ -200,20 +209,20 @@ class _Posting:
 
     __slots__ = ("_counts", "_rows", "_used")
 
-    def __init__(self) -> None:
-        self._rows = np.zeros(2, np.int32)
-        self._counts = np.zeros(2, np.float32)
-        self._used = 0
+    def __init__(self, rows: NDArray[np.int32], counts: NDArray[np.float32]) -> None:
+        self._rows = rows
+        self._counts = counts
+        self._used = len(rows)
 
-    def append(self, row: int, count: int) -> None:
-        used = self._used
-        if used == len(self._rows):
+    def extend(self, rows: NDArray[np.int32], counts: NDArray[np.float32]) -> None:
+        used, end = self._used, self._used + len(rows)
+        if end > len(self._rows):
             # New arrays hold all that the old ones held: a reader may go on with either.
-            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._rows[used] = row
-        self._counts[used] = count
-        self._used = used + 1
+            self._counts = _grown(self._counts, end)
+            self._rows = _grown(self._rows, end)
+        self._rows[used:end] = rows
+        self._counts[used:end] = counts
+        self._used = end
 
     def view(self, rows: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         used = self._used
@@ -221,6 +230,13 @@ class _Posting:
         if used and where[-1] >= rows:
             used = int(np.searchsorted(where, rows))
         return self._rows[:used], self._counts[:used]
+
+
+def _grown(array: NDArray[Number], least: int) -> NDArray[Number]:
+    """Return a longer copy of an array, with room for as much again."""
+    grown = np.zeros(max(least, 2 * len(array)), array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 def query_weights(query: str, indexes: Sequence[tuple[LexicalIndex, Alive]]) -> dict[str, float]:

@@ -253,8 +253,7 @@ def _said_at(item: Any) -> tuple[str, datetime, int]:
 
 def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) -> list[Match]:
     index = LexicalIndex()
-    for item in items:
-        index.add(tokens(str(item.value.get("search_text", ""))))
+    index.extend([tokens(str(item.value.get("search_text", ""))) for item in items])
     alive = np.ones(len(items), np.bool_)
     bm25, coverage = index.scores(query_weights(query, [(index, alive)]), alive)
     cosine = np.array([item.score or 0.0 for item in items], np.float32)

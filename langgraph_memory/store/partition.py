@@ -100,9 +100,9 @@ class Partition:
         alive = self._alive_with(rows + len(put), dead=replaced + removed)
         vectors = self._append_vectors(put, rows, vectors)
         self._items.extend(map(_without_vectors, put))
-        for item in put:
-            text = "\n".join(item.texts)
-            self.lexical.add(tokens(text))
+        texts = ["\n".join(item.texts) for item in put]
+        self.lexical.extend([tokens(text) for text in texts])
+        for item, text in zip(put, texts, strict=True):
             self.bytes += item.vectors.nbytes + 4 * len(text) + item.size + _ROW_OVERHEAD_BYTES
         self._snapshot = Snapshot(rows + len(put), vectors, alive)
         for key in deleted:
