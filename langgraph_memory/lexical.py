@@ -189,16 +189,16 @@ class LexicalIndex:
         rows = len(alive)
         bm25 = np.zeros(rows, np.float32)
         coverage = np.zeros(rows, np.float32)
-        lengths = self._lengths
-        living = lengths[:rows][alive]
+        lengths = self._lengths[:rows]
+        living = lengths[alive]
         average = max(float(living.mean()), 1.0) if len(living) else 1.0
+        norm = K1 * (1 - B) + K1 * B / average * lengths
         for term, weight in weights.items():
             posting = self._postings.get(term)
             if posting is None:
                 continue
             where, counts = posting.view(rows)
-            norm = K1 * (1 - B + B * lengths[where] / average)
-            bm25[where] += weight * counts * (K1 + 1) / (counts + norm)
+            bm25[where] += weight * (K1 + 1) * counts / (counts + norm[where])
             coverage[where] += weight
         total = sum(weights.values())
         return bm25, coverage / total if total else coverage

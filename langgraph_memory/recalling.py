@@ -179,25 +179,22 @@ class Question:
         self, messages: Sequence[Any], episodes: Sequence[Any]
     ) -> tuple[Message | Episode, ...]:
         """Return the end of the latest other session, oldest first, and its episode."""
-        said = (record for record in self._latest(messages) if isinstance(record, Message))
-        last = next(said, None)
+        last = next(self._latest(messages), None)
         if last is None:
             return ()
-        before = (message for message in said if message.thread_id == last.thread_id)
-        tasks = (record for record in self._latest(episodes) if isinstance(record, Episode))
-        tasks = (task for task in tasks if task.thread_id == last.thread_id)
-        newest = [last, *islice(before, RECENT_MESSAGES - 1)]
-        return (*reversed(newest), *islice(tasks, 1))
+        said = list(islice(self._latest(messages, last.thread_id), RECENT_MESSAGES))
+        return (*reversed(said), *islice(self._latest(episodes, last.thread_id), 1))
 
-    def _latest(self, items: Sequence[Any]) -> Iterator[Record]:
-        """Yield what was said in other sessions, the latest first, and read no more than asked."""
+    def _latest(
+        self, items: Sequence[Any], thread_id: str | None = None
+    ) -> Iterator[Message | Episode]:
+        """Yield what is of another session, or of one of them, the latest first."""
         for item in sorted(items, key=_said_at, reverse=True):
+            where = item.value.get("thread_id")
+            if where == self.thread_id or (thread_id is not None and where != thread_id):
+                continue  # unread
             record = read_record(item)
-            if (
-                isinstance(record, (Message, Episode))
-                and record.thread_id != self.thread_id
-                and holds(record, self.as_of)
-            ):
+            if isinstance(record, (Message, Episode)) and holds(record, self.as_of):
                 yield record
 
     def _admits(self, record: Record) -> bool:
