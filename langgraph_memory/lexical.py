@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import log
+from typing import TypeVar
 
 import numpy as np
 import Stemmer
@@ -33,10 +33,11 @@ _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670
 # Blocks whose vowel signs are no letters for Python, without their punctuation.
 _BRAHMIC = "\u0900-\u0963\u0966-\u0dff\u0e01-\u0e4e\u0e80-\u0eff\u1000-\u1049\u1780-\u17d3"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+# A run of CJK, or a word or sign; plain letters are matched in one step, not one by one.
 _TOKEN = re.compile(
-    f"(?P<cjk>[{_CJK}]+)"
-    f"|(?P<word>(?:[^\\W_{_CJK}]|[{_BRAHMIC}])+(?:['’][^\\W\\d_{_CJK}]+)*[+#]*)"
-    "|(?P<sign>[\u2600-\u27bf\U0001f300-\U0001faff])"
+    f"([{_CJK}]+)"
+    f"|((?:[a-z0-9]+|[^\\W_{_CJK}]|[{_BRAHMIC}])++(?:['’][^\\W\\d_{_CJK}]+)*[+#]*"
+    "|[\u2600-\u27bf\U0001f300-\U0001faff])"
 )
 _ENGLISH_STOP_WORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being but by can
@@ -57,6 +58,7 @@ _STEMMER_BY_SCRIPT = (
     (re.compile("[\u0600-\u06ff]"), "arabic"),
 )
 Alive = NDArray[np.bool_]
+Number = TypeVar("Number", np.int32, np.float32)
 
 _stemmers = threading.local()  # a Stemmer object serves one thread at a time
 
@@ -73,7 +75,7 @@ def tokens(text: str) -> list[str]:
         >>> tokens("摩卡壶")
         ['摩', '卡', '壶', '摩卡', '卡壶']
     """
-    return [term for run in _runs(text) for term in (*run.single, *run.pairs)]
+    return [term for single, pairs in _runs(text) for term in (*single, *pairs)]
 
 
 def query_tokens(text: str) -> list[str]:
@@ -83,34 +85,28 @@ def query_tokens(text: str) -> list[str]:
         >>> query_tokens("我的摩卡壶怎么磨？")
         ['摩卡', '卡壶', '磨']
     """
-    return [term for run in _runs(text) for term in (run.pairs or run.single)]
+    return [term for single, pairs in _runs(text) for term in (pairs or single)]
 
 
-class _Run:
-    """A word, or the pieces of an unbroken run of CJK characters."""
-
-    __slots__ = ("pairs", "single")
-
-    def __init__(self, single: Sequence[str], pairs: Sequence[str] = ()) -> None:
-        self.single = single
-        self.pairs = pairs
-
-
-def _runs(text: str) -> Iterator[_Run]:
+def _runs(text: str) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Yield the term of each word, or the characters and pairs of each unbroken run of CJK."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    for match in _TOKEN.finditer(_MARKS.sub("", folded)):
-        if match.lastgroup == "cjk":
-            for piece in _CHINESE_FUNCTION.split(match.group()):
-                if piece:
-                    yield _Run(piece, [piece[i : i + 2] for i in range(len(piece) - 1)])
-        elif match.lastgroup == "sign":
-            yield _Run([match.group()])
-        elif (word := match.group().replace("’", "'")) not in _ENGLISH_STOP_WORDS:
-            yield _Run([_stem(word)])
+    for cjk, word in _TOKEN.findall(_MARKS.sub("", folded)):
+        if word:
+            if (term := _term(word)) is not None:
+                yield (term,), ()
+            continue
+        for piece in _CHINESE_FUNCTION.split(cjk):
+            if piece:
+                yield piece, [piece[i : i + 2] for i in range(len(piece) - 1)]
 
 
 @lru_cache(maxsize=65_536)
-def _stem(word: str) -> str:
+def _term(word: str) -> str | None:
+    """Return the term of a word or sign, or `None` for a stop word."""
+    word = word.replace("’", "'")
+    if word in _ENGLISH_STOP_WORDS:
+        return None
     for script, language in _STEMMER_BY_SCRIPT:
         if script.search(word):
             stemmer = getattr(_stemmers, language, None)
@@ -137,8 +133,7 @@ class LexicalIndex:
 
     Example:
         >>> index = LexicalIndex()
-        >>> for text in ("ground for a moka pot", "shipped to Rosario"):
-        ...     index.add(tokens(text))
+        >>> index.extend([tokens("ground for a moka pot"), tokens("shipped to Rosario")])
         >>> alive = np.ones(2, np.bool_)
         >>> weights = query_weights("moka", [(index, alive)])
         >>> bm25, coverage = index.scores(weights, alive)
@@ -151,18 +146,27 @@ class LexicalIndex:
         self._lengths = np.zeros(64, np.float32)
         self._rows = 0
 
-    def add(self, terms: Sequence[str]) -> None:
-        """Append one row."""
-        row = self._rows
-        if row == len(self._lengths):
-            self._lengths = np.concatenate([self._lengths, np.zeros_like(self._lengths)])
-        self._lengths[row] = len(terms)
-        for term, count in Counter(terms).items():
+    def extend(self, rows: Sequence[Sequence[str]]) -> None:
+        """Append rows, each given as its terms."""
+        start, end = self._rows, self._rows + len(rows)
+        lengths = np.array([len(terms) for terms in rows], np.int64)
+        if end > len(self._lengths):
+            self._lengths = _grown(self._lengths, end)
+        self._lengths[start:end] = lengths
+        numbers: dict[str, int] = {}
+        term_of = [numbers.setdefault(term, len(numbers)) for terms in rows for term in terms]
+        row_of = np.repeat(np.arange(start, end), lengths)
+        # One number for each pair of term and row: sorted, they are the postings of all terms.
+        pairs, counts = np.unique(np.array(term_of, np.int64) * end + row_of, return_counts=True)
+        bounds = np.searchsorted(pairs, np.arange(len(numbers) + 1) * end).tolist()
+        found, counts = (pairs % max(end, 1)).astype(np.int32), counts.astype(np.float32)
+        for term, low, high in zip(numbers, bounds, bounds[1:], strict=False):
             posting = self._postings.get(term)
             if posting is None:
-                posting = self._postings[term] = _Posting()
-            posting.append(row, count)
-        self._rows = row + 1
+                self._postings[term] = _Posting(found[low:high], counts[low:high])
+            else:
+                posting.extend(found[low:high], counts[low:high])
+        self._rows = end
 
     def frequency(self, term: str, alive: Alive) -> int:
         """Return in how many of the rows that are alive a term occurs."""
@@ -185,16 +189,16 @@ class LexicalIndex:
         rows = len(alive)
         bm25 = np.zeros(rows, np.float32)
         coverage = np.zeros(rows, np.float32)
-        lengths = self._lengths
-        living = lengths[:rows][alive]
+        lengths = self._lengths[:rows]
+        living = lengths[alive]
         average = max(float(living.mean()), 1.0) if len(living) else 1.0
+        norm = K1 * (1 - B) + K1 * B / average * lengths
         for term, weight in weights.items():
             posting = self._postings.get(term)
             if posting is None:
                 continue
             where, counts = posting.view(rows)
-            norm = K1 * (1 - B + B * lengths[where] / average)
-            bm25[where] += weight * counts * (K1 + 1) / (counts + norm)
+            bm25[where] += weight * (K1 + 1) * counts / (counts + norm[where])
             coverage[where] += weight
         total = sum(weights.values())
         return bm25, coverage / total if total else coverage
@@ -205,20 +209,20 @@ class _Posting:
 
     __slots__ = ("_counts", "_rows", "_used")
 
-    def __init__(self) -> None:
-        self._rows = np.zeros(2, np.int32)
-        self._counts = np.zeros(2, np.float32)
-        self._used = 0
+    def __init__(self, rows: NDArray[np.int32], counts: NDArray[np.float32]) -> None:
+        self._rows = rows
+        self._counts = counts
+        self._used = len(rows)
 
-    def append(self, row: int, count: int) -> None:
-        used = self._used
-        if used == len(self._rows):
+    def extend(self, rows: NDArray[np.int32], counts: NDArray[np.float32]) -> None:
+        used, end = self._used, self._used + len(rows)
+        if end > len(self._rows):
             # New arrays hold all that the old ones held: a reader may go on with either.
-            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._rows[used] = row
-        self._counts[used] = count
-        self._used = used + 1
+            self._counts = _grown(self._counts, end)
+            self._rows = _grown(self._rows, end)
+        self._rows[used:end] = rows
+        self._counts[used:end] = counts
+        self._used = end
 
     def view(self, rows: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         used = self._used
@@ -226,6 +230,13 @@ class _Posting:
         if used and where[-1] >= rows:
             used = int(np.searchsorted(where, rows))
         return self._rows[:used], self._counts[:used]
+
+
+def _grown(array: NDArray[Number], least: int) -> NDArray[Number]:
+    """Return a longer copy of an array, with room for as much again."""
+    grown = np.zeros(max(least, 2 * len(array)), array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 def query_weights(query: str, indexes: Sequence[tuple[LexicalIndex, Alive]]) -> dict[str, float]:

@@ -7,7 +7,7 @@ how recent and how important a record is move it within bounds, so that relevanc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -71,26 +71,14 @@ class Ranking:
         fused: Scores = self.dense_weight * dense + (1 - self.dense_weight) * lexical
         return fused
 
-    def hits(
-        self, candidates: Sequence[Candidate], now: datetime, min_relevance: float | None = None
-    ) -> list[Hit]:
-        """Return the candidates that reach the floor, best first.
+    def hits(self, candidates: Iterable[Candidate], now: datetime) -> list[Hit]:
+        """Return candidates as hits, best first.
 
         Args:
-            candidates: What the searches brought up.
+            candidates: What the searches brought up that is evidence.
             now: The moment against which recency counts.
-            min_relevance: Replaces `floor`; 0 lets everything through.
         """
-        hits = [
-            self._hit(candidate, now)
-            for candidate in candidates
-            if self.is_evidence(
-                candidate.cosine,
-                candidate.coverage,
-                min_relevance,
-                is_note=isinstance(candidate.record, Note),
-            )
-        ]
+        hits = [self._hit(candidate, now) for candidate in candidates]
         return sorted(hits, key=lambda hit: -hit.score)
 
     def is_evidence(

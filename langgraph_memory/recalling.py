@@ -7,21 +7,23 @@ brought up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
 
 from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
-from langgraph_memory.operations import ALL, newest_op, read_record, read_records, value_filter
+from langgraph_memory.operations import ALL, newest_op, read_record, value_filter
 from langgraph_memory.ranking import Candidate, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner, RecordType
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.ops import HybridOp, Match
+from langgraph_memory.store.rows import Namespace
 
 PROFILE_NOTES = 20
 """All notes are in every prompt while there are at most so many."""
@@ -80,23 +82,22 @@ class Question:
         notes = [owner.namespace("note") for owner in self.owners]
         spoken = [self.owners[0].namespace(type) for type in ("message", "episode")]
         searched, newest = results[: -2 * len(notes) - 2], results[-2 * len(notes) - 2 :]
-        few = [read_records([ns], [items]) for ns, items in zip(notes, newest, strict=False)]
-        pinned = read_records(notes, newest[len(notes) : -2])
-        said = read_records(spoken, [sorted(items, key=_said_at) for items in newest[-2:]])
+        newest = list(map(_lying_in, (*notes, *notes, *spoken), newest))
+        few, pinned, said = newest[: len(notes)], newest[len(notes) : -2], newest[-2:]
         matched = self._matched(searched, ranking)
-        found = ranking.hits(self._candidates(matched, ranking), now, self.min_relevance)
+        found = ranking.hits(self._candidates(matched, ranking), now)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
         tasks = [hit for hit in found if isinstance(hit.record, Episode)]
         wants_episodes = self.types is not None and "episode" in self.types
         return Recalled(
             query=self.query,
             profile=_profile(few, pinned, self.as_of),
-            recent=_recent(said, self.thread_id, self.as_of),
+            recent=self._recent(*said),
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not found,
             exact=all(getattr(result, "exact", True) for result in searched),
-            empty=not (pinned or any(few) or said or any(map(self._is_elsewhere, matched))),
+            empty=not (any(newest) or any(map(self._is_elsewhere, matched))),
         )
 
     # -- parts of the above --
@@ -141,7 +142,7 @@ class Question:
     def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:
         found: list[Any] = [entry for result in searched for entry in result]
         if found and not isinstance(found[0], Match):
-            found = _compare_words(self.query, self._of_asked_namespaces(searched), ranking)
+            found = _compare_words(self.query, self._asked_for(searched), ranking)
         return found
 
     def _is_elsewhere(self, match: Match) -> bool:
@@ -151,7 +152,6 @@ class Question:
         return not here and value.get("message_id") not in self.known
 
     def _candidates(self, matched: Sequence[Match], ranking: Ranking) -> list[Candidate]:
-        filter = self._pushed_down()
         return [
             Candidate(record, *match[1:])
             for match in matched
@@ -163,18 +163,40 @@ class Question:
             )
             and (record := read_record(match.item)) is not None
             and self._admits(record)
-            and matches(match.item.value, filter)
         ]
 
-    def _of_asked_namespaces(self, searched: Sequence[Any]) -> list[SearchItem]:
-        # A store may take a namespace for a prefix of another, or a label for a pattern.
+    def _asked_for(self, searched: Sequence[Any]) -> list[SearchItem]:
+        """Return what a store that does not take our own operations found, filtered."""
         asked = [namespace for group in self._namespaces() for namespace in group]
+        filter = self._pushed_down()
         return [
             item
             for namespace, items in zip(asked, searched, strict=True)
-            for item in items
-            if tuple(item.namespace) == namespace
+            for item in _lying_in(namespace, items)
+            if matches(item.value, filter)
         ]
+
+    def _recent(
+        self, messages: Sequence[Any], episodes: Sequence[Any]
+    ) -> tuple[Message | Episode, ...]:
+        """Return the end of the latest other session, oldest first, and its episode."""
+        last = next(self._latest(messages), None)
+        if last is None:
+            return ()
+        said = list(islice(self._latest(messages, last.thread_id), RECENT_MESSAGES))
+        return (*reversed(said), *islice(self._latest(episodes, last.thread_id), 1))
+
+    def _latest(
+        self, items: Sequence[Any], thread_id: str | None = None
+    ) -> Iterator[Message | Episode]:
+        """Yield what is of another session, or of one of them, the latest first."""
+        for item in sorted(items, key=_said_at, reverse=True):
+            where = item.value.get("thread_id")
+            if where == self.thread_id or (thread_id is not None and where != thread_id):
+                continue  # unread
+            record = read_record(item)
+            if isinstance(record, (Message, Episode)) and holds(record, self.as_of):
+                yield record
 
     def _admits(self, record: Record) -> bool:
         if self.kinds is not None and not (isinstance(record, Note) and record.kind in self.kinds):
@@ -195,15 +217,30 @@ def holds(record: Record, as_of: datetime | None) -> bool:
     return record.valid_from <= as_of and (record.valid_until is None or as_of < record.valid_until)
 
 
+def _lying_in(namespace: Namespace, items: Sequence[Any]) -> list[Any]:
+    # A store may take a namespace for a prefix of another, or a label for a pattern.
+    return [item for item in items if tuple(item.namespace) == namespace]
+
+
 def _profile(
-    newest: Sequence[Sequence[Record]], pinned: Sequence[Record], as_of: datetime | None
+    few: Sequence[Sequence[Any]], pinned: Sequence[Sequence[Any]], as_of: datetime | None
 ) -> tuple[Note, ...]:
+    """Return the pinned notes, and those of each owner who has few."""
     notes: dict[tuple[Owner, str], Note] = {}
-    for records, all_of_them in ((pinned, True), *((records, False) for records in newest)):
-        held = [note for note in records if isinstance(note, Note) and holds(note, as_of)]
-        if all_of_them or len(held) <= PROFILE_NOTES:
-            notes |= {(note.owner, note.id): note for note in held}
+    for items in pinned:
+        notes |= _held(items, as_of)
+    for items in few:
+        if as_of is None and len(items) > PROFILE_NOTES:
+            continue  # they all hold now: the store was asked for no others
+        held = _held(items, as_of)
+        if len(held) <= PROFILE_NOTES:
+            notes |= held
     return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
+
+
+def _held(items: Sequence[Any], as_of: datetime | None) -> dict[tuple[Owner, str], Note]:
+    notes = (note for note in map(read_record, items) if isinstance(note, Note))
+    return {(note.owner, note.id): note for note in notes if holds(note, as_of)}
 
 
 def _said_at(item: Any) -> tuple[str, datetime, int]:
@@ -212,30 +249,9 @@ def _said_at(item: Any) -> tuple[str, datetime, int]:
     return str(value.get("created_at")), item.updated_at, value.get("position") or 0
 
 
-def _recent(
-    records: Sequence[Record], thread_id: str | None, as_of: datetime | None
-) -> tuple[Message | Episode, ...]:
-    """Return the end of the latest other session, and its episode; the records are in order."""
-    other = [
-        record
-        for record in records
-        if isinstance(record, (Message, Episode))
-        and record.thread_id != thread_id
-        and holds(record, as_of)
-    ]
-    said = [record for record in other if isinstance(record, Message)]
-    if not said:
-        return ()
-    latest = said[-1].thread_id
-    last = [message for message in said if message.thread_id == latest][-RECENT_MESSAGES:]
-    tasks = [r for r in other if isinstance(r, Episode) and r.thread_id == latest]
-    return (*last, *tasks[-1:])
-
-
 def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) -> list[Match]:
     index = LexicalIndex()
-    for item in items:
-        index.add(tokens(str(item.value.get("search_text", ""))))
+    index.extend([tokens(str(item.value.get("search_text", ""))) for item in items])
     alive = np.ones(len(items), np.bool_)
     bm25, coverage = index.scores(query_weights(query, [(index, alive)]), alive)
     cosine = np.array([item.score or 0.0 for item in items], np.float32)

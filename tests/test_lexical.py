@@ -157,8 +157,7 @@ Scores = tuple[list[float], list[float]]
 
 def index_of(records: Sequence[Sequence[str]]) -> LexicalIndex:
     index = LexicalIndex()
-    for record in records:
-        index.add(record)
+    index.extend(records)
     return index
 
 
@@ -235,7 +234,7 @@ def test_a_record_more_is_the_same_as_a_new_index_with_it(
     """Whatever was asked in between."""
     index = LexicalIndex()
     for i, record in enumerate(records):
-        index.add(record)
+        index.extend([record])
         alive = [True] * (i + 1)
         found = scores(index, query, alive)
         assert found == scores(index_of(records[: i + 1]), query, alive)
@@ -297,7 +296,7 @@ def test_readers_are_right_while_a_writer_adds() -> None:
     def write() -> None:
         try:
             for i, record in enumerate(records):
-                index.add(record)
+                index.extend([record])
                 published[0] = i + 1
         finally:
             done.set()

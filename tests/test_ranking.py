@@ -52,10 +52,8 @@ def episode(id: str) -> Episode:
     return Episode(id=id, owner=ANA, task=f"task {id}", created_at=NOW)
 
 
-def candidate(
-    record: Record, relevance: float = 1.0, *, cosine: float = 1.0, coverage: float = 1.0
-) -> Candidate:
-    return Candidate(record, cosine, 1.0, coverage, relevance)
+def candidate(record: Record, relevance: float = 1.0) -> Candidate:
+    return Candidate(record, 1.0, 1.0, 1.0, relevance)
 
 
 def ids(hits: Any) -> list[str]:
@@ -188,41 +186,34 @@ def test_a_hit_says_what_its_score_is_made_of() -> None:
     ("cosine", "coverage", "passes"),
     [(0.7, 0.0, True), (0.0, 0.7, True), (0.4, 0.4, True), (0.69, 0.0, False), (-0.2, 0.8, False)],
 )
-def test_below_the_floor_of_meaning_and_words_together_is_no_hit(
+def test_below_the_floor_of_meaning_and_words_together_is_no_evidence(
     cosine: float, coverage: float, passes: bool
 ) -> None:
-    ranking = Ranking(floor=0.7)
-    for record in (message("m"), episode("e")):
-        hits = ranking.hits([candidate(record, cosine=cosine, coverage=coverage)], NOW)
-        assert bool(hits) is passes
+    assert Ranking(floor=0.7).is_evidence(cosine, coverage, None, is_note=False) is passes
 
 
-def test_a_note_is_a_hit_by_its_meaning_alone_as_well() -> None:
+def test_a_note_is_evidence_by_its_meaning_alone_as_well() -> None:
     ranking = Ranking(floor=0.7, note_floor=0.5)
     for cosine, coverage, passes in ((0.5, 0.0, True), (0.49, 0.1, False), (0.4, 0.3, True)):
-        hits = ranking.hits([candidate(note(), cosine=cosine, coverage=coverage)], NOW)
-        assert bool(hits) is passes
+        assert ranking.is_evidence(cosine, coverage, None, is_note=True) is passes
 
 
 def test_a_floor_of_ones_own_replaces_both() -> None:
-    near = candidate(note(), cosine=0.9, coverage=0.0)
-    assert Ranking().hits([near], NOW, 1.0) == []
-    assert len(Ranking(floor=2, note_floor=2).hits([near], NOW, 0.9)) == 1
+    assert not Ranking().is_evidence(0.9, 0.0, 1.0, is_note=True)
+    assert Ranking(floor=2, note_floor=2).is_evidence(0.9, 0.0, 0.9, is_note=True)
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.floats(-1, 1), UNIT), max_size=10), st.floats(0, 2), st.floats(0, 2))
+@given(st.floats(-1, 1), UNIT, st.floats(0, 2), st.floats(0, 2), st.booleans())
 def test_a_higher_floor_only_takes_away(
-    scores: list[tuple[float, float]], one: float, other: float
+    cosine: float, coverage: float, one: float, other: float, is_note: bool
 ) -> None:
     low, high = sorted((one, other))
-    candidates = [
-        candidate(note(str(i)), cosine=cosine, coverage=coverage)
-        for i, (cosine, coverage) in enumerate(scores)
-    ]
-    few, more = (ids(Ranking().hits(candidates, NOW, floor)) for floor in (high, low))
-    assert set(few) <= set(more)
-    assert len(Ranking().hits(candidates, NOW, 0)) == len(candidates)
+    above_low, above_high = (
+        Ranking().is_evidence(cosine, coverage, floor, is_note=is_note) for floor in (low, high)
+    )
+    assert above_low >= above_high
+    assert Ranking().is_evidence(cosine, coverage, 0, is_note=is_note)
 
 
 def test_no_candidates_are_no_hits() -> None:

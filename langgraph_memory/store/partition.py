@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
+from bisect import insort
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import Namespace, StoredItem
 
 _MASKS_KEPT = 8
+_BLOCK = 64  # rows looked at together for the newest: more than are usually asked for
 _EMPTY_BYTES = 8_000  # a partition and its index, of a user who has nothing
 _ROW_OVERHEAD_BYTES = 1_200  # a decoded item, its postings and entries, measured on messages
 
@@ -51,7 +53,7 @@ class Partition:
         self._vector_rows = np.zeros(0, np.int32)
         self._masks: OrderedDict[str, _Mask] = OrderedDict()
         self._mask_lock = threading.Lock()
-        self._orders: dict[str, tuple[int, str, bool]] = {}
+        self._orders: dict[str, list[int]] = {}
         self._ends: NDArray[np.float64] | None = None  # of each row; None while all live for ever
         self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
 
@@ -118,9 +120,9 @@ class Partition:
         vectors = self._append_vectors(put, rows, vectors)
         self._ends = self._ends_with(put, rows)
         self._items.extend(map(_without_vectors, put))
-        for item in put:
-            text = "\n".join(item.texts)
-            self.lexical.add(tokens(text))
+        texts = ["\n".join(item.texts) for item in put]
+        self.lexical.extend([tokens(text) for text in texts])
+        for item, text in zip(put, texts, strict=True):
             self.bytes += item.vectors.nbytes + 4 * len(text) + item.size + _ROW_OVERHEAD_BYTES
         self._snapshot = Snapshot(rows + len(put), vectors, alive)
         for key in deleted:
@@ -181,34 +183,38 @@ class Partition:
             snapshot: The state to read.
             by: A field of the values that orders them, as text; else their last update does.
         """
-        if by is not None and not self._in_order(by, snapshot.rows):
-            rows = np.flatnonzero(self.select(filter, snapshot)).tolist()
-            rows.sort(key=lambda row: (str(self._items[row].value.get(by)), row), reverse=True)
-            yield from (self._items[row] for row in rows)
-            return
+        order = range(snapshot.rows) if by is None else self._order(by, snapshot.rows)
         mask = None
         if filter:
             with self._mask_lock:
                 mask = self._mask(filter)
-        for end in range(snapshot.rows, 0, -_Mask.BLOCK):
-            start = max(end - _Mask.BLOCK, 0)
-            wanted = snapshot.alive[start:end]
-            if mask is not None:
+        for end in range(len(order), 0, -_BLOCK):
+            rows = np.array(order[max(end - _BLOCK, 0) : end])
+            rows = rows[rows < snapshot.rows]
+            wanted = snapshot.alive[rows]
+            if mask is not None and len(rows):
                 with self._mask_lock:
-                    mask.extend_down(self._items, start, snapshot.rows)
-                    wanted = wanted & mask.values[start:end]
-            for row in np.flatnonzero(wanted)[::-1]:
-                yield self._items[start + int(row)]
+                    mask.extend_down(self._items, int(rows.min()), snapshot.rows)
+                    wanted = wanted & mask.values[rows]
+            for row in rows[wanted][::-1].tolist():
+                yield self._items[row]
 
-    def _in_order(self, by: str, rows: int) -> bool:
-        """Whether the rows, as they were written, are in the order of a field; known once a row."""
+    def _order(self, by: str, rows: int) -> Sequence[int]:
+        """Return the first `rows` rows, and maybe later ones, in the order of a field."""
+
+        def key(row: int) -> str:
+            return str(self._items[row].value.get(by))
+
         with self._mask_lock:
-            seen, last, ordered = self._orders.get(by, (0, "", True))
-            while ordered and seen < rows:
-                value = str(self._items[seen].value.get(by))
-                ordered, last, seen = value >= last, value, seen + 1
-            self._orders[by] = (seen, last, ordered)
-            return ordered
+            order = self._orders.setdefault(by, [])
+            new = sorted(range(len(order), rows), key=key)
+            if not (order and new) or key(new[0]) >= key(order[-1]):
+                order.extend(new)
+            else:
+                order = self._orders[by] = order.copy()  # a reader may go on with the old one
+                for row in new:
+                    insort(order, row, key=key)
+            return order
 
     def _mask(self, filter: Mapping[str, Any]) -> _Mask:
         name = repr(filter)  # tells True from 1, which compare as equal
@@ -266,8 +272,6 @@ def _without_vectors(item: StoredItem) -> StoredItem:
 @dataclass(slots=True, init=False)
 class _Mask:
     """Which rows meet a filter, worked out once a row: rows do not change."""
-
-    BLOCK = 256
 
     filter: Mapping[str, Any]
     values: NDArray[np.bool_]

@@ -138,7 +138,8 @@ class Reader:
         for partition, snapshot in pairs:
             scores = partition.similarities(self._vectors[op.query], snapshot)
             scores[~partition.select(op.filter, snapshot)] = -np.inf
-            yield from ((float(scores[row]), partition.item(row)) for row in top(scores, count))
+            best = top(scores, count).tolist()
+            yield from ((float(scores[row]), partition.item(row)) for row in best)
 
     def _hybrid(self, op: HybridOp, sources: Sequence[Source]) -> Found[Match]:
         vector = self._vectors.get(op.query)  # none for a blank query, which is like nothing
@@ -156,6 +157,9 @@ class Reader:
     def _matches(
         self, op: HybridOp, vector: NDArray[np.float32] | None, pairs: Sequence[Pair]
     ) -> list[Match]:
+        pairs = [(partition, snapshot) for partition, snapshot in pairs if snapshot.rows]
+        if not pairs:
+            return []
         weights = query_weights(
             op.query, [(part.lexical, snapshot.alive) for part, snapshot in pairs]
         )
@@ -167,40 +171,34 @@ class Reader:
                 cosine = partition.similarities(vector, snapshot)
                 cosine[np.isneginf(cosine)] = 0
             parts.append((cosine, bm25, coverage, partition.select(op.filter, snapshot)))
-        if not parts:
-            return []
-        cosine, bm25, coverage, chosen = (
-            np.concatenate(column) for column in zip(*parts, strict=True)
-        )
+        cosine, bm25, coverage, chosen = map(np.concatenate, zip(*parts, strict=True))
         # What is dead or filtered out must not stretch the scale of what is there.
         relevance = np.full(len(chosen), -np.inf, np.float32)
         relevance[chosen] = op.relevance(cosine[chosen], bm25[chosen])
-        starts = np.cumsum([0] + [snapshot.rows for _, snapshot in pairs])
-        found = []
-        for i in top(relevance, op.limit):
-            which = int(np.searchsorted(starts, i, side="right")) - 1
-            item = pairs[which][0].item(i - int(starts[which]))
-            scores = (float(part[i]) for part in (cosine, bm25, coverage, relevance))
-            found.append(Match(item, *scores))
-        return found
+        best = top(relevance, op.limit)
+        starts = np.cumsum([0, *(snapshot.rows for _, snapshot in pairs)])
+        which = np.searchsorted(starts, best, side="right") - 1
+        rows = best - starts[which]
+        items = (
+            pairs[i][0].item(row) for i, row in zip(which.tolist(), rows.tolist(), strict=True)
+        )
+        scores = (column[best].tolist() for column in (cosine, bm25, coverage, relevance))
+        return [Match(*match) for match in zip(items, *scores, strict=True)]
 
 
-def top(scores: Scores, count: int) -> list[int]:
+def top(scores: Scores, count: int) -> NDArray[np.intp]:
     """Return the rows with the highest scores, best first; `-inf` is none.
 
     Args:
         scores: Shape `(rows,)`.
         count: How many rows at most.
     """
-    if count <= 0:
-        return []
-    rows = np.arange(len(scores))
-    if count < len(scores):
+    border = np.finfo(scores.dtype).min
+    if 0 < count < len(scores):
         # Ties at the border go to the first row, as in a full sort.
-        border = np.partition(scores, len(scores) - count)[len(scores) - count]
-        rows = np.flatnonzero(scores >= border)
-    rows = rows[np.argsort(-scores[rows], kind="stable")][:count]
-    return [int(row) for row in rows if scores[row] > -np.inf]
+        border = max(border, np.partition(scores, len(scores) - count)[len(scores) - count])
+    rows = np.flatnonzero(scores >= border)
+    return rows[np.argsort(-scores[rows], kind="stable")[:count]]
 
 
 def list_namespaces(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:

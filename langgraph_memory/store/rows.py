@@ -196,6 +196,7 @@ def items_from_rows(
             further.setdefault((metadata["part"], metadata["key"]), []).append(i)
         elif state in (None, "unindexed"):
             own.append(i)
+    namespaces = {part: namespace_of(part) for part in {metadatas[i]["part"] for i in own}}
     items = []
     for i in own:
         metadata = metadatas[i]
@@ -203,13 +204,13 @@ def items_from_rows(
         address = (metadata["part"], metadata["key"])
         rows = [i, *further.get(address, ())] if envelope["vectors"] else []
         item = StoredItem(
-            namespace=namespace_of(metadata["part"]),
+            namespace=namespaces[metadata["part"]],
             key=metadata["key"],
             value=envelope["value"],
             created_at=envelope["created_at"],
             updated_at=envelope["updated_at"],
             texts=tuple(documents[row] or "" for row in rows),
-            vectors=matrix[rows],
+            vectors=matrix[i : i + 1] if rows == [i] else matrix[rows],  # a view costs less
             order=envelope["order"],
             size=len(metadata["value"]),
             ttl=envelope.get("ttl"),

@@ -131,6 +131,27 @@ def test_the_newest_are_found_without_looking_at_the_rest() -> None:
     assert Counting.looked_at < 1_000
 
 
+def test_one_that_was_written_late_does_not_make_every_read_sort_them_all() -> None:
+    looked_at = []
+
+    class Noting(dict[str, Any]):
+        def get(self, key: Any, default: Any = None) -> Any:
+            looked_at.append(key)
+            return super().get(key, default)
+
+    items = [stored_item(str(i), Noting(time=f"{i:04}")) for i in range(3_000)]
+    partition = Partition.of(("a",), items)
+    partition.apply([stored_item("late", Noting(time="2998.5"))], ())
+    for newer in range(3_000, 3_003):
+        newest = partition.newest(None, partition.snapshot(), "time")
+        expected = [*(str(i) for i in range(newer - 1, 2_998, -1)), "late", "2998"]
+        assert [next(newest).key for _ in expected] == expected
+        if newer > 3_000:
+            assert len(looked_at) < 10
+        looked_at.clear()
+        partition.apply([stored_item(str(newer), Noting(time=str(newer)))], ())
+
+
 def test_a_partition_of_dead_rows_is_wasteful_and_of_live_ones_is_not() -> None:
     partition = Partition.of(("a",), [stored_item(str(i)) for i in range(1_000)])
     wasteful = [partition.wasteful]
