@@ -128,7 +128,7 @@ def _killed(
         acknowledged += len(child.kill())
         if child.exitcode == -signal.SIGKILL:
             return acknowledged, []
-        return acknowledged, [f"the next step: the process ended with {child.exitcode}"]
+        return acknowledged, [f"the next step: the process ended by {_ending(child)}"]
     finally:
         child.clean_up()
 
@@ -144,9 +144,14 @@ def _reopened(*task: Any) -> Verdict:
         return verdict
     except EOFError:
         child.end()
-        return Verdict.unusable(f"the process ended with {child.exitcode}")
+        return Verdict.unusable(f"the process ended by {_ending(child)}")
     finally:
         child.clean_up()
+
+
+def _ending(child: Child) -> str:
+    code = child.exitcode or 0
+    return signal.Signals(-code).name if code < 0 else f"itself, with {code}"
 
 
 def _folders(directory: Path) -> set[Path]:
@@ -187,7 +192,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.kills")
     parser.add_argument("--times", type=int, default=200, help="how many kills (200)")
     parser.add_argument("--seed", type=int, default=0, help="of what is written (0)")
-    parser.add_argument("--keep", type=Path, help="a new folder for directories that lost something")
+    parser.add_argument(
+        "--keep", type=Path, help="a new folder for directories that lost something"
+    )
     options = parser.parse_args(arguments)
     if options.keep is not None:
         options.keep.mkdir(parents=True)  # an empty one: what is kept is named by its seed
