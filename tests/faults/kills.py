@@ -3,7 +3,7 @@
     python -m tests.faults.kills --times 200
     python -m tests.faults.kills --times 200 --keep DIR    keeps directories that lost something
 
-Every other kill waits until the process writes Chroma's index; the others come at any moment.
+A part of the kills waits until the process writes Chroma's index; the others come at any moment.
 Prints a JSON line for each kill and one for all; exits with 1 if anything was lost.
 """
 
@@ -162,15 +162,23 @@ def _folders(directory: Path) -> set[Path]:
 
 
 def many(folder: Path, seed: int, keep: Path | None) -> Iterator[Kill]:
-    """Kill for ever: each copy of one directory twice, each scenario and index file in turn."""
+    """Kill for ever, in one copy after the other of a directory."""
     stocked, copy = folder / "stocked", folder / "copy"
     fill(stocked)
-    for number, name, aim in zip(
-        itertools.count(seed), itertools.cycle(SCENARIOS), itertools.cycle(FILES), strict=False
-    ):
+    for number in itertools.count(seed):
         shutil.copytree(stocked, copy)
-        yield from kills(copy, name, number, (aim, None), keep)
+        yield from kills(copy, *plan(number), keep=keep)
         shutil.rmtree(copy)
+
+
+def plan(number: int) -> tuple[str, int, tuple[str | None, ...]]:
+    """Return what is done in a copy, its seed, and the aims of its kills.
+
+    Each scenario and each file have their turn; every other copy is killed at any moment alone.
+    """
+    turn = number // 2
+    aims = (None,) if number % 2 else (FILES[turn % len(FILES)], None)
+    return list(SCENARIOS)[turn % len(SCENARIOS)], number, aims
 
 
 def summary(all_kills: Sequence[Kill]) -> dict[str, Any]:
