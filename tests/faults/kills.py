@@ -63,14 +63,14 @@ class Kill:
 def kills(
     directory: Path, name: str, seed: int, aims: Sequence[str | None], keep: Path | None = None
 ) -> Iterator[Kill]:
-    """Kill one process after the other in a directory, until something is lost.
+    """Kill one process after the other in a directory, until one leaves it in a wrong state.
 
     Args:
         directory: A directory that was filled by `fill`.
         name: What the processes do, one of `SCENARIOS`.
         seed: Decides what they write, and as far as the machine lets it when they are killed.
         aims: For each kill the index file whose writing it waits for, or `None`.
-        keep: Where a directory that lost something is kept as the kill left it.
+        keep: Where a directory in a wrong state is kept as the kill left it.
     """
     chance = random.Random(seed)
     steps = 0
@@ -98,7 +98,7 @@ def kills(
             seconds=round(time.monotonic() - start, 2),
         )
         yield kill
-        if kill.lost:
+        if kill.lost or kill.half:
             return
         if kept:
             shutil.rmtree(kept)

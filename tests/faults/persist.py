@@ -21,8 +21,8 @@ class Index:
     """The index files of a directory, compared with what they were when this was made."""
 
     def __init__(self, directory: Path) -> None:
-        [header] = directory.glob("*/header.bin")
-        self._folder = header.parent
+        headers = sorted(directory.glob("*/header.bin"), key=lambda path: path.stat().st_mtime_ns)
+        self._folder = headers[-1].parent if headers else directory  # older ones were repaired
         self._before = {name: self._stamp(name) for name in FILES}
 
     def newer(self) -> list[str]:
@@ -46,5 +46,8 @@ class Index:
         return self._stamp(name) != self._before[name]
 
     def _stamp(self, name: str) -> tuple[int, int]:
-        stat = (self._folder / name).stat()
+        try:
+            stat = (self._folder / name).stat()
+        except FileNotFoundError:
+            return 0, 0
         return stat.st_mtime_ns, stat.st_size
