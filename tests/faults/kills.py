@@ -97,11 +97,12 @@ def kills(
             repaired=_folders(directory) != folders,
             seconds=round(time.monotonic() - start, 2),
         )
-        yield kill
-        if kill.lost or kill.half:
-            return
-        if kept:
+        wrong = kill.lost or kill.half
+        if kept and not wrong:
             shutil.rmtree(kept)
+        yield kill
+        if wrong:
+            return
         steps += 1  # the interrupted one, which was taken again
 
 
@@ -124,7 +125,7 @@ def _killed(
             time.sleep(chance.uniform(0, 0.1))
         else:
             index.wait_for(aim, _PATIENCE)
-            if aim != FILES[-1]:  # that one is written in half a millisecond
+            if aim not in FILES[-2:]:  # from there on it takes half a millisecond
                 time.sleep(chance.uniform(0, 0.003))
         acknowledged += len(child.kill())
         if child.exitcode == -signal.SIGKILL:
