@@ -5,7 +5,7 @@
 #   make test ARGS="-k recall"      with further arguments for pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix bench conformance clean
+.PHONY: help demo test check fix bench conformance kills clean
 
 BIN := .venv/bin
 CACHES := .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
@@ -33,6 +33,9 @@ bench: .venv/installed-bench ## Measure latency, beside other libraries
 
 conformance: .venv/installed-conformance ## Test LangGraph's stores and ours against the contract
 	$(BIN)/python -m tests.conformance.report $(ARGS)
+
+kills: .venv/installed ## Kill processes that write to a directory, and look for what was lost
+	$(BIN)/python -m tests.faults.kills $(ARGS)
 
 clean: ## Remove .venv, caches and builds
 	rm -rf .venv $(CACHES)

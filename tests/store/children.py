@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any
 
 import chromadb
-from langgraph.store.base import PutOp
 
 from tests.store.support import open_store
 
@@ -49,20 +48,6 @@ def try_to_open(pipe: Pipe, directory: str) -> None:
             return "opened"
 
     pipe.send(outcome(attempt))
-
-
-def write_for_ever(pipe: Pipe, directory: str, number: int) -> None:
-    """Write batches of two items each, and report the number of each that is acknowledged.
-
-    From the fifth on, a batch also deletes the first item of the batch four before it.
-    """
-    store = open_store(directory)
-    store.search(("w",))
-    while True:
-        ops = [PutOp(("w",), f"{name}{number}", {"n": number, "t": "moka"}) for name in "ab"]
-        store.batch([*ops, PutOp(("w",), f"a{number - 4}", None)])
-        pipe.send(number)
-        number += 1
 
 
 def use_after_fork(pipe: Pipe, directory: str) -> None:

@@ -89,7 +89,7 @@ class Child:
     def __init__(self, target: Callable[..., None], *args: Any) -> None:
         context = multiprocessing.get_context("forkserver")
         # A server forks the children before it uses Chroma: they start in milliseconds.
-        context.set_forkserver_preload(["chromadb", "langgraph_memory.store.chroma"])
+        context.set_forkserver_preload(["chromadb", target.__module__])
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=target, args=(theirs, *args), daemon=True)
         self._process.start()
@@ -112,6 +112,11 @@ class Child:
                 left.append(self.pipe.recv())
             except (EOFError, ConnectionResetError):
                 return left
+
+    @property
+    def exitcode(self) -> int | None:
+        """How the child ended: the number of a signal is negative."""
+        return self._process.exitcode
 
     def end(self) -> None:
         """Let the child go on to its end."""

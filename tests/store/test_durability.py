@@ -1,9 +1,8 @@
-"""What is acknowledged stays, what fails leaves no trace: with a Chroma that really fails."""
+"""What fails leaves no trace: with a Chroma that really fails. (Kills are in `tests/faults`.)"""
 
 from __future__ import annotations
 
 import logging
-import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -30,30 +29,7 @@ def everything(store: ChromaStore) -> dict[tuple[tuple[str, ...], str], dict[str
     return found
 
 
-# -- killed processes -----------------------------------------------------------------------------
-
-
-def test_every_acknowledged_write_survives_kill_9(tmp_path: Path, child: Start) -> None:
-    """A batch writes two items, and deletes the first of the batch four before it."""
-    moments = random.Random(7)
-    acknowledged: set[int] = set()
-    under_way: set[int] = set()  # what was being written when a kill came: there whole, or not
-    start = 0
-    for _ in range(5):
-        writer = child(children.write_for_ever, str(tmp_path), start)
-        acknowledged |= {writer.receive() for _ in range(moments.randint(1, 12))}
-        acknowledged |= set(writer.kill())
-        under_way.add(max(acknowledged) + 1)
-        with open_store(tmp_path) as store:
-            found = {key for _, key in everything(store)}
-            assert set(keys(store.search(("w",), query="moka", limit=10_000))) == found
-        written = {int(key[1:]) for key in found if key[0] == "b"}
-        assert acknowledged <= written <= acknowledged | under_way
-        assert found == {
-            *(f"b{number}" for number in written),
-            *(f"a{number}" for number in written if number + 4 not in written),
-        }
-        start = max(written) + 1
+# -- what is left of what was replaced ------------------------------------------------------------
 
 
 def test_a_tombstone_that_a_killed_process_left_is_removed_at_the_next_opening(
