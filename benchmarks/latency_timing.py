@@ -17,6 +17,9 @@ OURS = "langgraph_memory"
 
 Call = Callable[[], object]
 
+_SLOW = 0.05
+"""Seconds of a call from which on waiting for a thread to start does not count."""
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -57,17 +60,19 @@ def interleave(
     Args:
         contenders: Who takes part.
         rounds: How many turns each has, if time allows.
-        block: Calls in a row of a turn.
+        block: Calls in a row of a turn; what takes long is called once.
         threads: How many threads make these calls each, at once.
         budget: Seconds after which no new round begins, once there were three.
     """
     timings = [Timing() for _ in contenders]
+    blocks = []
     for contender in contenders:
-        _turn(contender, 0, block, threads)
+        taken, _ = _turn(contender, 0, block, threads)
+        blocks.append(block if statistics.median(taken) < _SLOW else 1)
     began = perf_counter()
     for number in range(1, rounds + 1):
-        for contender, timing in zip(contenders, timings, strict=True):
-            taken, elapsed = _turn(contender, number * block * threads, block, threads)
+        for contender, timing, calls in zip(contenders, timings, blocks, strict=True):
+            taken, elapsed = _turn(contender, number * block * threads, calls, threads)
             timing.seconds += taken
             timing.elapsed += elapsed
         if number >= 3 and perf_counter() - began > budget:
@@ -83,7 +88,7 @@ def _turn(contender: Contender, first: int, block: int, threads: int) -> tuple[l
         calls = [contender.prepare(start + number) for number in range(block)]
         barrier.wait()
         began = perf_counter()
-        taken = [_seconds(call) for call in calls]
+        taken = [seconds_of(call) for call in calls]
         return taken, began, perf_counter()
 
     if threads == 1:
@@ -95,7 +100,8 @@ def _turn(contender: Contender, first: int, block: int, threads: int) -> tuple[l
     return [seconds for taken, _, _ in results for seconds in taken], elapsed
 
 
-def _seconds(call: Call) -> float:
+def seconds_of(call: Call) -> float:
+    """Return how long a call takes."""
     began = perf_counter()
     call()
     return perf_counter() - began
