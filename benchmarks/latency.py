@@ -52,7 +52,7 @@ print(json.dumps([seconds, sorted(heavy & sys.modules.keys())]))
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the measurements that the command line asks for."""
-    options = _options(arguments)
+    options = options_of(arguments)
     report = Report()
     report.line("run", OURS, arguments=list(sys.argv[1:] if arguments is None else arguments))
     report.line("machine", "", **machine())
@@ -86,7 +86,8 @@ def _measure(
             measure_memory(bench)
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read a command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.latency",
         description=__doc__,

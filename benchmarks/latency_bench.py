@@ -60,6 +60,8 @@ class Bench:
     """Those that keep the same records as their users would, each apart from ours."""
     written_peers: list[Peer]
     """Those that are written to: Chroma and langchain-chroma in `raw`, others in their own."""
+    installed: list[str]
+    """The peers that keep their records on disk and could be opened."""
 
     @property
     def hot(self) -> list[str]:
@@ -122,6 +124,7 @@ def open_bench(
             raw=RawChroma(client, COLLECTION, embeddings),
             peers=[],
             written_peers=[],
+            installed=[],
         )
         _add_peers(bench)
         try:
@@ -155,6 +158,7 @@ def _add_peers(bench: Bench) -> None:
     for library, open_peer in openers(bench.folder, bench.embeddings).items():
         try:
             bench.peers.append(open_peer())
+            bench.installed.append(library)
         except ImportError as error:
             missing = f"not installed, see the extra `bench`: {error}"
             bench.report.line("peer", library, missing=missing)

@@ -22,7 +22,6 @@ class Mem0:
     """mem0's `Memory` with `infer=False`: its model is never called."""
 
     library: ClassVar[str] = "mem0"
-    on_disk: ClassVar[bool] = True
     calls: ClassVar[dict[str, str]] = {
         "put": "Memory.add, infer=False",
         "search": "Memory.search, filters user_id",
@@ -64,6 +63,11 @@ class Mem0:
         """Delete a memory."""
         self._memory.delete(id)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return all that mem0 has written."""
+        found: list[dict[str, Any]] = self._memory.vector_store.collection.get()["metadatas"]
+        return found
+
     def close(self) -> None:
         """Close Chroma and the history."""
         self._memory.vector_store.client.close()
@@ -77,7 +81,10 @@ def _open(directory: Path, embeddings: Embeddings) -> Any:
     # It says for each search that it has neither spaCy nor a search by words on Chroma.
     logging.getLogger("mem0").setLevel(logging.ERROR)
     from mem0 import Memory
+    from mem0.memory import telemetry
 
+    if telemetry.MEM0_TELEMETRY:
+        raise RuntimeError("mem0 was imported before `Mem0` could switch its telemetry off")
     model = FakeListChatModel(responses=["never asked"])
     chroma = {"path": str(directory / "chroma"), "collection_name": "mem0"}
     return Memory.from_config(

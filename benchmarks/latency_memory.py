@@ -20,11 +20,10 @@ SEARCHED_USERS = 8
 
 def measure_memory(bench: Bench) -> None:
     """Measure the peak of each library; nothing of the bench is open any more afterwards."""
-    libraries = [OURS, *(peer.library for peer in bench.peers if peer.on_disk)]
     bench.store.close()
     close_peers(bench)
     users = bench.owners.ordinary[:SEARCHED_USERS]
-    for library in libraries:
+    for library in [OURS, *bench.installed]:
         command = [sys.executable, "-m", "benchmarks.latency_memory", library, str(bench.folder)]
         root = Path(__file__).resolve().parents[1]
         done = subprocess.run([*command, *users], check=True, stdout=subprocess.PIPE, cwd=root)

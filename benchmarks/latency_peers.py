@@ -27,7 +27,6 @@ class Peer(Protocol):
     library: ClassVar[str]
     calls: ClassVar[dict[str, str]]
     """What is called, in words, for each of the methods that are measured."""
-    on_disk: ClassVar[bool]
 
     def fill(self, records: Sequence[Record]) -> None:
         """Write records in the fastest way there is."""
@@ -49,7 +48,6 @@ class RawChroma:
     """A collection as somebody uses it who has Chroma alone."""
 
     library: ClassVar[str] = "chromadb"
-    on_disk: ClassVar[bool] = True
     calls: ClassVar[dict[str, str]] = {
         "fill": "upsert",
         "put": "upsert",
@@ -110,7 +108,6 @@ class LangChainChroma:
     """langchain-chroma on the collection of a `RawChroma`."""
 
     library: ClassVar[str] = "langchain-chroma"
-    on_disk: ClassVar[bool] = True
     calls: ClassVar[dict[str, str]] = {
         "put": "add_texts",
         "search": "similarity_search, filter user",
@@ -153,7 +150,6 @@ class InMemory:
     """LangGraph's own store; it keeps nothing on disk."""
 
     library: ClassVar[str] = "langgraph"
-    on_disk: ClassVar[bool] = False
     calls: ClassVar[dict[str, str]] = {
         "fill": "InMemoryStore.batch",
         "put": "InMemoryStore.batch",

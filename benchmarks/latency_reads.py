@@ -88,11 +88,9 @@ def measure_cold(bench: Bench) -> None:
 def measure_first_searches(bench: Bench) -> None:
     """Measure opening each peer that keeps its records on disk, and the first search in it."""
     user = bench.owners.ordinary[-1]
-    libraries = {peer.library for peer in bench.peers}
     close_peers(bench)
-    for library, open_peer in openers(bench.folder, bench.embeddings).items():
-        if library not in libraries:
-            continue
+    for library in bench.installed:
+        open_peer = openers(bench.folder, bench.embeddings)[library]
         began = perf_counter()
         peer = open_peer()
         opening = perf_counter() - began

@@ -20,6 +20,8 @@ Call = Callable[[], object]
 _SLOW = 0.05
 """Seconds of a call from which on waiting for a thread to start does not count."""
 
+_FEWEST = 3
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -53,29 +55,29 @@ def interleave(
     rounds: int,
     block: int = 1,
     threads: int = 1,
-    budget: float = 6.0,
+    budget: float = 4.0,
 ) -> list[Timing]:
-    """Let contenders take turns, after a warm-up turn of each.
+    """Let contenders take turns, after a call of each that is not counted.
 
     Args:
         contenders: Who takes part.
         rounds: How many turns each has, if time allows.
         block: Calls in a row of a turn; what takes long is called once.
         threads: How many threads make these calls each, at once.
-        budget: Seconds after which no new round begins, once there were three.
+        budget: Seconds after which no new round begins, once each was called a few times.
     """
     timings = [Timing() for _ in contenders]
-    blocks = []
-    for contender in contenders:
-        taken, _ = _turn(contender, 0, block, threads)
-        blocks.append(block if statistics.median(taken) < _SLOW else 1)
+    slow = [seconds_of(contender.prepare(0)) > _SLOW for contender in contenders]
     began = perf_counter()
     for number in range(1, rounds + 1):
-        for contender, timing, calls in zip(contenders, timings, blocks, strict=True):
-            taken, elapsed = _turn(contender, number * block * threads, calls, threads)
+        for contender, timing, alone in zip(contenders, timings, slow, strict=True):
+            taken, elapsed = _turn(
+                contender, number * block * threads, 1 if alone else block, threads
+            )
             timing.seconds += taken
             timing.elapsed += elapsed
-        if number >= 3 and perf_counter() - began > budget:
+        enough = all(len(timing.seconds) >= _FEWEST for timing in timings)
+        if enough and perf_counter() - began > budget:
             break
     return timings
 
