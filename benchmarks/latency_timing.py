@@ -60,7 +60,7 @@ def interleave(
     """Let contenders take turns, after a call of each that is not counted.
 
     Args:
-        contenders: Who takes part.
+        contenders: Who takes part; each round begins with another one.
         rounds: How many turns each has, if time allows.
         block: Calls in a row of a turn; what takes long is called once.
         threads: How many threads make these calls each, at once.
@@ -68,12 +68,13 @@ def interleave(
     """
     timings = [Timing() for _ in contenders]
     slow = [seconds_of(contender.prepare(0)) > _SLOW for contender in contenders]
+    entered = list(zip(contenders, timings, slow, strict=True))
     began = perf_counter()
-    for number in range(1, rounds + 1):
-        for contender, timing, alone in zip(contenders, timings, slow, strict=True):
-            taken, elapsed = _turn(
-                contender, number * block * threads, 1 if alone else block, threads
-            )
+    for number in range(rounds):
+        first = (1 + number) * block * threads
+        start = number % len(entered)  # whoever comes after a like call finds caches warm
+        for contender, timing, alone in entered[start:] + entered[:start]:
+            taken, elapsed = _turn(contender, first, 1 if alone else block, threads)
             timing.seconds += taken
             timing.elapsed += elapsed
         enough = all(len(timing.seconds) >= _FEWEST for timing in timings)

@@ -120,8 +120,11 @@ def _memory(lines: Lines) -> str:
     libraries = [each for each in LIBRARIES if select(found, library=each)]
     rows = []
     for records in sorted({line["records"] for line in found}):
-        cells = [select(found, library=each, records=records)[0] for each in libraries]
-        rows.append([f"{records:,}", *(f"{cell['megabytes']:,.0f} MB" for cell in cells)])
+        megabytes = {
+            line["library"]: f"{line['megabytes']:,.0f} MB"
+            for line in select(found, records=records)
+        }
+        rows.append([f"{records:,}", *(megabytes.get(each, "") for each in libraries)])
     return table(["records", *libraries], rows)
 
 
