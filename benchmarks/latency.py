@@ -1,8 +1,8 @@
 """How long memory takes, beside other ways of keeping and finding the same records.
 
     python benchmarks/latency.py                                 # 1,000 and 10,000 records
-    python benchmarks/latency.py --records 100000 --users 1000   # some twelve minutes
-    python -m benchmarks.latency --records 1000000               # on demand: hours, and 10 GB
+    python benchmarks/latency.py --records 100000 --users 1000   # a quarter of an hour
+    python -m benchmarks.latency --records 1000000               # on demand: hours, and 15 GB
 
 Each line on stdout is a JSON object; a table of them follows on stderr. `records` are those in the
 collection, `owner_records` those of the user in question. `embedding` says whether the embedder's

@@ -28,7 +28,7 @@ Lines = list[dict[str, Any]]
 def lines() -> Lines:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        latency.main("--records 80 --owner-sizes 4 10 30 --repeat 2".split())
+        latency.main("--records 80 --owner-sizes 4 10 30 --repeat 1".split())
     return [json.loads(line) for line in printed.getvalue().splitlines()]
 
 

@@ -47,6 +47,7 @@ def lines() -> Lines:
         *warm(100_000, 100, 0.7, users=100),
         *warm(100_000, 1_000, 1.5, users=100),
         {"name": "memory.reader", "library": OURS, "records": 100_000, "megabytes": 150.2},
+        {"name": "memory.peak", "library": "all of them", "records": 100_000, "megabytes": 3_000.0},
     ]
 
 
@@ -92,7 +93,7 @@ def test_the_page_keeps_its_text_and_gets_the_same_figures_again(
     assert first[0].startswith("before\n")
     assert first[0].endswith("after\n")
     assert "old" not in first[0]
-    assert "| 100,000 | 150 MB |" in first[0]
+    assert "| 100,000 | 150 MB | 3,000 MB |" in first[0]
     assert [name for name in ("records", "users", "owner") if f"plots/{name}.svg" in first[0]] == [
         "records",
         "users",
