@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import gc
-import random
 import tempfile
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
-
-from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.memory import InMemoryStore
 
 from benchmarks.latency_data import (
     Owners,
@@ -23,36 +19,34 @@ from benchmarks.latency_data import (
     embedded_text,
     questions,
     records_of,
-    sentence,
 )
-from benchmarks.latency_peers import (
-    RawChroma,
-    in_memory_op,
-    in_memory_store,
-    langchain_chroma,
-    open_chroma,
+from benchmarks.latency_mem0 import Mem0
+from benchmarks.latency_peers import InMemory, LangChainChroma, Peer, RawChroma, open_chroma
+from benchmarks.latency_timing import (
+    OURS,
+    Contender,
+    Report,
+    Timing,
+    interleave,
+    never,
+    seconds_of,
 )
-from benchmarks.latency_timing import OURS, Contender, Report, Timing, interleave, never
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.clock import utc_now
 from langgraph_memory.operations import put_op
-from langgraph_memory.records import Message
-from langgraph_memory.scope import Owner
 from langgraph_memory.store.collection import COLLECTION
 
 BATCH = 1_000
 HOT_USERS = 8
 QUESTIONS = questions(64)
-
-dice = random.Random(3)
+MOST_IN_MEMORY = 200_000
+"""LangGraph's own store takes some 16 KB a record: a million of them do not fit most machines."""
 
 
 @dataclass
 class Bench:
     """Our memory and the peers'."""
 
-    directory: Path
-    """Where our memory lies."""
+    folder: Path
     embeddings: PreparedEmbeddings
     owners: Owners
     repeat: int
@@ -62,11 +56,12 @@ class Bench:
     raw: RawChroma
     """The collection that our memory writes to: a write takes the longer, the more rows Chroma has
     not yet put into its index on disk, so writes are compared where they share them."""
-    peer: RawChroma
-    """A collection with the same records as a user of Chroma alone would keep them."""
-    langchain: Any
-    """langchain-chroma on `peer`, or `None`."""
-    in_memory: InMemoryStore
+    peers: list[Peer]
+    """Those that keep the same records as their users would, each apart from ours."""
+    written_peers: list[Peer]
+    """Those that are written to: Chroma and langchain-chroma in `raw`, others in their own."""
+    installed: list[str]
+    """The peers that keep their records on disk and could be opened."""
 
     @property
     def hot(self) -> list[str]:
@@ -114,31 +109,75 @@ def open_bench(
     embeddings: PreparedEmbeddings, owners: Owners, repeat: int, report: Report
 ) -> Iterator[Bench]:
     """Open everything in a temporary folder, empty."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        directory = Path(folder, "ours")
-        ours, beside = open_chroma(directory), open_chroma(Path(folder, "peer"))
-        store = ChromaStore(client=ours, embed=embeddings)
-        peer = RawChroma(beside, "peer", embeddings)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        client = open_chroma(our_directory(folder))
+        store = ChromaStore(client=client, embed=embeddings)
         bench = Bench(
-            directory=directory,
+            folder=folder,
             embeddings=embeddings,
             owners=owners,
             repeat=repeat,
             report=report,
             memory=Memory(store),
             store=store,
-            raw=RawChroma(ours, COLLECTION, embeddings),
-            peer=peer,
-            langchain=langchain_chroma(peer, embeddings),
-            in_memory=in_memory_store(embeddings),
+            raw=RawChroma(client, COLLECTION, embeddings),
+            peers=[],
+            written_peers=[],
+            installed=[],
         )
+        _add_peers(bench)
         try:
             yield bench
         finally:
             gc.unfreeze()
             bench.store.close()
-            ours.close()
-            beside.close()
+            bench.raw.close()
+            close_peers(bench)
+
+
+def our_directory(folder: Path) -> Path:
+    """Return where our memory lies."""
+    return folder / "ours"
+
+
+def openers(folder: Path, embeddings: PreparedEmbeddings) -> dict[str, Callable[[], Peer]]:
+    """Return how each peer that keeps its records on disk is opened."""
+
+    def chroma() -> RawChroma:
+        return RawChroma(open_chroma(folder / "peer"), "peer", embeddings)
+
+    return {
+        RawChroma.library: chroma,
+        LangChainChroma.library: lambda: LangChainChroma(chroma()),
+        Mem0.library: lambda: Mem0(folder / "mem0", embeddings),
+    }
+
+
+def _add_peers(bench: Bench) -> None:
+    for library, open_peer in openers(bench.folder, bench.embeddings).items():
+        try:
+            bench.peers.append(open_peer())
+            bench.installed.append(library)
+        except ImportError as error:
+            missing = f"not installed, see the extra `bench`: {error}"
+            bench.report.line("peer", library, missing=missing)
+    if sum(size for _, size in bench.owners) <= MOST_IN_MEMORY:
+        bench.peers.append(InMemory(bench.embeddings))
+    for peer in bench.peers:
+        match peer:
+            case RawChroma():
+                bench.written_peers.append(bench.raw)
+            case LangChainChroma():
+                bench.written_peers.append(LangChainChroma(bench.raw))
+            case _:
+                bench.written_peers.append(peer)
+
+
+def close_peers(bench: Bench) -> None:
+    """Close the peers' copies of the records."""
+    while bench.peers:
+        bench.peers.pop().close()
 
 
 def reopen(bench: Bench, cache_bytes: int) -> float:
@@ -148,9 +187,10 @@ def reopen(bench: Bench, cache_bytes: int) -> float:
         How many seconds opening took.
     """
     bench.store.close()
-    bench.raw.client.close()
+    bench.raw.close()
+    directory = our_directory(bench.folder)
     began = perf_counter()
-    bench.store = ChromaStore(bench.directory, embed=bench.embeddings, cache_bytes=cache_bytes)
+    bench.store = ChromaStore(directory, embed=bench.embeddings, cache_bytes=cache_bytes)
     seconds = perf_counter() - began
     bench.memory = Memory(bench.store)
     return seconds
@@ -164,51 +204,23 @@ def fill(bench: Bench, owners: Iterable[tuple[str, int]]) -> None:
         owners: Users, with the number of their records.
     """
     records = (record for user, count in owners for record in records_of(user, count))
-    ours, peer = Timing(), Timing()
+    ours, theirs = Timing(), {peer.library: Timing() for peer in bench.peers}
     written = 0
     while batch := list(islice(records, BATCH)):
         bench.embeddings.prepare([embedded_text(record) for record in batch])
         ops = [put_op(record) for record in batch]
-        began = perf_counter()
-        bench.store.batch(ops)
-        between = perf_counter()
-        bench.peer.upsert(batch)
-        peer.seconds.append(perf_counter() - between)
-        ours.seconds.append(between - began)
-        bench.in_memory.batch([in_memory_op(record) for record in batch])
+        ours.seconds.append(seconds_of(partial(bench.store.batch, ops)))
+        for peer in bench.peers:
+            theirs[peer.library].seconds.append(seconds_of(partial(peer.fill, batch)))
         written += len(batch)
         bench.report.say(f"{written:,} records written")
     gc.collect()
     gc.freeze()  # the peers' records are none of our garbage collector's business
     total = bench.report.facts.get("records", 0) + written
     bench.report.facts = {"records": total, "users": bench.owners.count}
-    contenders = [
-        Contender(OURS, f"ChromaStore.batch, up to {BATCH:,} puts", never),
-        Contender("chromadb", f"upsert of up to {BATCH:,} rows", never),
-    ]
-    bench.report.add("fill", contenders, [ours, peer], threads=1, embedding=False)
-
-
-def new_turn() -> list[HumanMessage | AIMessage]:
-    """Return what a user says, and the answer."""
-    said, answer = sentence(dice), sentence(dice)
-    return [HumanMessage(said, id=uuid.uuid4().hex), AIMessage(answer, id=uuid.uuid4().hex)]
-
-
-def new_messages(user: str) -> list[Message]:
-    """Return the records of such a turn."""
-    now = utc_now()
-    return [
-        Message(
-            id=uuid.uuid4().hex,
-            owner=Owner("user", user),
-            created_at=now,
-            text=message.text,
-            speaker=message.type,
-            role="user" if message.type == "human" else "assistant",
-            thread_id=f"{user}/bench",
-            message_id=str(message.id),
-            position=position,
-        )
-        for position, message in enumerate(new_turn())
-    ]
+    filled = [peer for peer in bench.peers if "fill" in peer.calls]
+    contenders = [Contender(OURS, "ChromaStore.batch", never)]
+    contenders += [Contender(peer.library, peer.calls["fill"], never) for peer in filled]
+    timings = [ours, *(theirs[peer.library] for peer in filled)]
+    facts = {"batch": BATCH, "threads": 1, "embedding": False}
+    bench.report.add("fill", contenders, timings, **facts)

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 
-from benchmarks.latency_bench import QUESTIONS, Bench, fill, reopen
-from benchmarks.latency_timing import OURS, Call, Contender, Timing, never
+from benchmarks.latency_bench import (
+    QUESTIONS,
+    Bench,
+    close_peers,
+    fill,
+    openers,
+    reopen,
+)
+from benchmarks.latency_peers import HITS, RawChroma
+from benchmarks.latency_timing import OURS, Call, Contender, Timing, never, seconds_of
+from langgraph_memory.scope import Owner
 
 READERS = 8
 QUICK = 5  # calls in a row of what takes a millisecond
@@ -14,9 +24,6 @@ QUICK = 5  # calls in a row of what takes a millisecond
 
 def measure_warm(bench: Bench) -> None:
     """Measure recalling owners of each size, and one with the time of the embedder."""
-    if bench.langchain is None:
-        missing = "not installed: pip install langchain-chroma"
-        bench.report.line("recall.warm", "langchain-chroma", missing=missing)
     for size in sorted(bench.owners.by_size):
         for threads in (1, READERS):
             measure_recall(bench, bench.reader(size), size, threads)
@@ -37,24 +44,18 @@ def measure_larger_owner(bench: Bench, size: int) -> None:
 
 def measure_recall(bench: Bench, user: str, size: int, threads: int = 1) -> None:
     """Measure recalling one owner, and searching their records at the peers."""
+    namespace = Owner("user", user).namespace("message")[:-1]
     searches: list[tuple[str, str, Callable[[str], object]]] = [
         (OURS, "Memory.recall", lambda question: bench.memory.recall(question, user=user)),
         (
-            "langgraph",
-            "InMemoryStore.search",
-            lambda question: bench.in_memory.search(("memory", user), query=question, limit=10),
+            OURS,
+            "ChromaStore.search",
+            lambda question: bench.store.search(namespace, query=question, limit=HITS),
         ),
-        ("chromadb", "query, where user", lambda question: bench.peer.query(question, user)),
     ]
-    if bench.langchain is not None:
-        filter = {"user": user}
-        searches.append(
-            (
-                "langchain-chroma",
-                "similarity_search, filter user",
-                lambda question: bench.langchain.similarity_search(question, k=10, filter=filter),
-            )
-        )
+    for peer in bench.peers:
+        search = partial(peer.search, user=user)
+        searches.append((peer.library, peer.calls["search"], search))
     contenders = [Contender(library, call, _asking(search)) for library, call, search in searches]
     bench.measure("recall.warm", contenders, block=QUICK, threads=threads, owner_records=size)
 
@@ -72,24 +73,42 @@ def measure_cold(bench: Bench) -> None:
 
     Its cache holds next to nothing, so that each recall of another owner is a first one.
     """
+    user = bench.owners.ordinary[-1]
     opening = reopen(bench, cache_bytes=1)
-    began = perf_counter()
-    bench.warm(bench.owners.ordinary[-1:])
-    first = perf_counter() - began
-    for name, call, seconds in (
-        ("open", "ChromaStore(path)", opening),
-        ("recall.first", "Memory.recall, the first after opening", first),
-    ):
-        contender = Contender(OURS, call, never)
-        bench.report.add(name, [contender], [Timing([seconds])], threads=1, embedding=False)
+    first = seconds_of(lambda: bench.memory.recall(QUESTIONS[0], user=user))
+    _add_single(bench, "open", OURS, "ChromaStore(path)", opening)
+    _add_single(bench, "recall.first", OURS, "Memory.recall", first)
     for size, users in sorted(bench.owners.by_size.items()):
         for threads in (1, READERS):
             if threads <= len(users):
                 measure_first_recalls(bench, users, size, threads)
+    measure_first_searches(bench)
+
+
+def measure_first_searches(bench: Bench) -> None:
+    """Measure opening each peer that keeps its records on disk, and the first search in it."""
+    user = bench.owners.ordinary[-1]
+    close_peers(bench)
+    for library in bench.installed:
+        open_peer = openers(bench.folder, bench.embeddings)[library]
+        began = perf_counter()
+        peer = open_peer()
+        opening = perf_counter() - began
+        first = seconds_of(partial(peer.search, QUESTIONS[0], user))
+        peer.close()
+        _add_single(bench, "open", library, "its client", opening)
+        _add_single(bench, "recall.first", library, peer.calls["search"], first)
+
+
+def _add_single(bench: Bench, name: str, library: str, call: str, seconds: float) -> None:
+    contender = Contender(library, call, never)
+    bench.report.add(name, [contender], [Timing([seconds])], threads=1, embedding=False)
 
 
 def measure_first_recalls(bench: Bench, users: Sequence[str], size: int, threads: int) -> None:
     """Measure recalling owners whose records are not in memory."""
+
+    (chroma,) = [peer for peer in bench.peers if isinstance(peer, RawChroma)]
 
     def ours(number: int) -> Call:
         user, question = users[number % len(users)], QUESTIONS[number % len(QUESTIONS)]
@@ -97,7 +116,7 @@ def measure_first_recalls(bench: Bench, users: Sequence[str], size: int, threads
         return lambda: bench.memory.recall(question, user=user)
 
     def get(number: int) -> Call:
-        return lambda: bench.peer.get(users[number % len(users)])
+        return lambda: chroma.get(users[number % len(users)])
 
     contenders = [
         Contender(OURS, "Memory.recall, owner not in memory", ours),

@@ -17,6 +17,11 @@ OURS = "langgraph_memory"
 
 Call = Callable[[], object]
 
+_SLOW = 0.05
+"""Seconds of a call from which on waiting for a thread to start does not count."""
+
+_FEWEST = 3
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -50,27 +55,30 @@ def interleave(
     rounds: int,
     block: int = 1,
     threads: int = 1,
-    budget: float = 6.0,
+    budget: float = 4.0,
 ) -> list[Timing]:
-    """Let contenders take turns, after a warm-up turn of each.
+    """Let contenders take turns, after a call of each that is not counted.
 
     Args:
-        contenders: Who takes part.
+        contenders: Who takes part; each round begins with another one.
         rounds: How many turns each has, if time allows.
-        block: Calls in a row of a turn.
+        block: Calls in a row of a turn; what takes long is called once.
         threads: How many threads make these calls each, at once.
-        budget: Seconds after which no new round begins, once there were three.
+        budget: Seconds after which no new round begins, once each was called a few times.
     """
     timings = [Timing() for _ in contenders]
-    for contender in contenders:
-        _turn(contender, 0, block, threads)
+    slow = [seconds_of(contender.prepare(0)) > _SLOW for contender in contenders]
+    entered = list(zip(contenders, timings, slow, strict=True))
     began = perf_counter()
-    for number in range(1, rounds + 1):
-        for contender, timing in zip(contenders, timings, strict=True):
-            taken, elapsed = _turn(contender, number * block * threads, block, threads)
+    for number in range(rounds):
+        first = (1 + number) * block * threads
+        start = number % len(entered)  # whoever comes after a like call finds caches warm
+        for contender, timing, alone in entered[start:] + entered[:start]:
+            taken, elapsed = _turn(contender, first, 1 if alone else block, threads)
             timing.seconds += taken
             timing.elapsed += elapsed
-        if number >= 3 and perf_counter() - began > budget:
+        enough = all(len(timing.seconds) >= _FEWEST for timing in timings)
+        if enough and perf_counter() - began > budget:
             break
     return timings
 
@@ -83,7 +91,7 @@ def _turn(contender: Contender, first: int, block: int, threads: int) -> tuple[l
         calls = [contender.prepare(start + number) for number in range(block)]
         barrier.wait()
         began = perf_counter()
-        taken = [_seconds(call) for call in calls]
+        taken = [seconds_of(call) for call in calls]
         return taken, began, perf_counter()
 
     if threads == 1:
@@ -95,7 +103,8 @@ def _turn(contender: Contender, first: int, block: int, threads: int) -> tuple[l
     return [seconds for taken, _, _ in results for seconds in taken], elapsed
 
 
-def _seconds(call: Call) -> float:
+def seconds_of(call: Call) -> float:
+    """Return how long a call takes."""
     began = perf_counter()
     call()
     return perf_counter() - began

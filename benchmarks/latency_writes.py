@@ -1,7 +1,8 @@
-"""What writes, beside Chroma's own calls with as many rows in the same collection."""
+"""What writes, beside Chroma's own calls with as many rows in the same collection, and peers."""
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -12,13 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import PutOp
 
-from benchmarks.latency_bench import (
-    Bench,
-    dice,
-    new_messages,
-    new_turn,
-)
-from benchmarks.latency_data import new_note, sentence
+from benchmarks.latency_bench import Bench
+from benchmarks.latency_data import sentence
+from benchmarks.latency_peers import Peer
 from benchmarks.latency_timing import OURS, Call, Contender, Timing, never
 from langgraph_memory import (
     Memory,
@@ -27,11 +24,11 @@ from langgraph_memory import (
     recall_node,
     remember_node,
 )
-from langgraph_memory.clock import utc_now
-from langgraph_memory.records import Note
 
 NAMESPACE = ("bench", "preferences")
 TURNS_OF_A_THREAD = 3
+
+_dice = random.Random(3)
 
 
 def measure_writes(bench: Bench) -> None:
@@ -55,7 +52,11 @@ def measure_log_turn(bench: Bench) -> None:
 
     def ours(users: Sequence[str]) -> Callable[[int], Call]:
         def prepare(number: int) -> Call:
-            user, turn = users[number % len(users)], new_turn()
+            user, (said, answer) = users[number % len(users)], _sentences(2)
+            turn = [
+                HumanMessage(said, id=uuid.uuid4().hex),
+                AIMessage(answer, id=uuid.uuid4().hex),
+            ]
             thread = f"{user}/bench"
             return lambda: bench.memory.log_turn(turn, user=user, thread_id=thread)
 
@@ -72,8 +73,8 @@ def measure_log_turn(bench: Bench) -> None:
 
 def _upsert_of_two(bench: Bench) -> Contender:
     def prepare(number: int) -> Call:
-        records = new_messages(bench.hot[number % len(bench.hot)])
-        return lambda: bench.raw.upsert(records)
+        user, texts = bench.hot[number % len(bench.hot)], _sentences(2)
+        return lambda: bench.raw.put(user, texts)
 
     return Contender("chromadb", "upsert of two rows", prepare)
 
@@ -85,12 +86,12 @@ def measure_remember(bench: Bench) -> None:
         bench.warm(users)
 
         def ours(number: int, users: list[str] = users) -> Call:
-            user, text = users[number % len(users)], sentence(dice)
+            user, (text,) = users[number % len(users)], _sentences(1)
             return lambda: bench.memory.remember(text, user=user)
 
         def raw(number: int, users: list[str] = users) -> Call:
-            records = [_new_note(users[number % len(users)])]
-            return lambda: bench.raw.upsert(records)
+            user, texts = users[number % len(users)], _sentences(1)
+            return lambda: bench.raw.put(user, texts)
 
         contenders = [
             Contender(OURS, "Memory.remember", ours),
@@ -106,14 +107,14 @@ def measure_put(bench: Bench, name: str, count: int) -> None:
         ops = [_new_put() for _ in range(count)]
         return lambda: bench.store.batch(ops)
 
-    def raw(number: int) -> Call:
-        records = [_new_note("bench") for _ in range(count)]
-        return lambda: bench.raw.upsert(records)
+    def theirs(peer: Peer) -> Contender:
+        def prepare(number: int) -> Call:
+            texts = _sentences(count)
+            return lambda: peer.put("bench", texts)
 
-    contenders = [
-        Contender(OURS, f"ChromaStore.batch, puts: {count}", ours),
-        Contender("chromadb", f"upsert, rows: {count}", raw),
-    ]
+        return Contender(peer.library, peer.calls["put"], prepare)
+
+    contenders = [Contender(OURS, "ChromaStore.batch", ours), *map(theirs, bench.written_peers)]
     bench.measure(name, contenders)
 
 
@@ -125,24 +126,23 @@ def measure_delete(bench: Bench) -> None:
         bench.store.batch([op])
         return lambda: bench.store.delete(NAMESPACE, op.key)
 
-    def raw(number: int) -> Call:
-        note = _new_note("bench")
-        bench.raw.upsert([note])
-        return lambda: bench.raw.delete(note)
+    def theirs(peer: Peer) -> Contender:
+        def prepare(number: int) -> Call:
+            (id,) = peer.put("bench", _sentences(1))
+            return lambda: peer.delete("bench", id)
 
-    contenders = [
-        Contender(OURS, "ChromaStore.delete", ours),
-        Contender("chromadb", "delete of one row", raw),
-    ]
+        return Contender(peer.library, peer.calls["delete"], prepare)
+
+    contenders = [Contender(OURS, "ChromaStore.delete", ours), *map(theirs, bench.written_peers)]
     bench.measure("delete", contenders)
 
 
-def _new_note(user: str) -> Note:
-    return new_note(user, uuid.uuid4().hex, sentence(dice), utc_now())
+def _sentences(count: int) -> list[str]:
+    return [sentence(_dice) for _ in range(count)]
 
 
 def _new_put() -> PutOp:
-    return PutOp(NAMESPACE, uuid.uuid4().hex, {"text": sentence(dice)})
+    return PutOp(NAMESPACE, uuid.uuid4().hex, {"text": sentence(_dice)})
 
 
 # -- a turn of a graph --
@@ -178,7 +178,7 @@ def _turns(graph: Any, user: str) -> Callable[[int], Call]:
 
     def prepare(number: int) -> Call:
         ids = {"thread_id": f"{run}/{number // TURNS_OF_A_THREAD}", "user_id": user}
-        said = {"messages": [HumanMessage(sentence(dice))]}
+        said = {"messages": [HumanMessage(sentence(_dice))]}
         return lambda: graph.invoke(said, {"configurable": ids})
 
     return prepare
@@ -187,7 +187,7 @@ def _turns(graph: Any, user: str) -> Callable[[int], Call]:
 def _graph(memory: Memory | None) -> Any:
     def chat(state: MemoryState) -> dict[str, Any]:
         messages = messages_with_memory(state) if memory is not None else state["messages"]
-        return {"messages": [AIMessage(f"{len(messages)} messages: {sentence(dice)}")]}
+        return {"messages": [AIMessage(f"{len(messages)} messages: {sentence(_dice)}")]}
 
     builder = StateGraph(MemoryState)
     builder.add_node("chat", chat)
