@@ -34,10 +34,12 @@ from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.ops import HybridOp, NewestOp
 from langgraph_memory.store.reading import Reader
 from langgraph_memory.store.rows import Namespace, StoredItem, encode_value
+from langgraph_memory.store.server import is_url
 from langgraph_memory.store.sharing import (
     open_client,
     open_directory,
     open_in_memory,
+    open_server,
     release,
 )
 
@@ -60,9 +62,11 @@ class ChromaStore(BaseStore):
     """A LangGraph store that keeps everything in one Chroma collection, and searches it exactly.
 
     Args:
-        path: A directory, made if it is not there. One process at a time can have it open.
-        client: A Chroma client of your own, instead of a path. It stays yours to close, and must
-            be the only writer of its collection.
+        path: A directory, made if it is not there; one process at a time can have it open. Or the
+            URL of a Chroma server, which any number of processes can share.
+        client: A Chroma client of your own, instead of a path; it stays yours to close. If it is
+            a `chromadb.HttpClient` (with headers, say), other processes may use the same server;
+            else it must be the only writer of its collection.
         embed: LangChain `Embeddings`, a function from a list of texts to vectors, or a string such
             as `"openai:text-embedding-3-small"`. The default needs no key and no network.
         index: LangGraph's `IndexConfig`, instead of `embed`, to say which fields are indexed
@@ -101,13 +105,11 @@ class ChromaStore(BaseStore):
                 "ChromaStore takes a path or client=; for a store that is gone at the end use "
                 "ChromaStore.in_memory()"
             )
-        if isinstance(path, str) and path.startswith(("http://", "https://")):
-            raise ConfigurationError(
-                f"a Chroma server ({path}) is not supported yet; give a directory"
-            )
         self._configure(embed, index, clock)
         if client is not None:
             self._use(open_client(client, cache_bytes))
+        elif is_url(path):
+            self._use(open_server(str(path), cache_bytes))
         else:
             self._use(open_directory(Path(str(path)), cache_bytes))
 

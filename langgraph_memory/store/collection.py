@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,6 +44,7 @@ from langgraph_memory.store.rows import (
     row_id,
     tombstone,
 )
+from langgraph_memory.store.stamps import Clock, is_empty
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -52,7 +54,7 @@ COLLECTION = "langgraph_memory"
 SCHEMA = 1
 """Version of the layout of rows; stored with the collection."""
 
-_PAGE = 5_000  # rows a call reads: Chroma fails above 32,766 with metadata
+PAGE = 5_000  # rows a call reads: Chroma fails above 32,766 with metadata
 _INCLUDE: Any = ["metadatas", "documents", "embeddings"]
 
 
@@ -65,7 +67,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
+class Before:
     """What a write has to know of the item that it replaces."""
 
     created_at: Any
@@ -125,10 +127,11 @@ class Collection:
             if stored is not None:
                 fingerprint.check(stored)
                 return
-            with chroma_errors("storing the embedder's fingerprint"):
-                self._rows.modify(
-                    metadata={"schema": SCHEMA, **fingerprint_to_metadata(fingerprint)}
-                )
+            metadata = {"schema": SCHEMA, **fingerprint_to_metadata(fingerprint)}
+            self._call(
+                "storing the embedder's fingerprint",
+                partial(self._rows.modify, metadata=metadata),
+            )
 
     # -- reading --
 
@@ -159,12 +162,7 @@ class Collection:
         if known is None:
             with self._lock:
                 known = self._known()
-        start = bisect_left(known, prefix)
-        under = itertools.takewhile(
-            lambda namespace: namespace[: len(prefix)] == prefix,
-            itertools.islice(known, start, None),
-        )
-        return list(under)
+        return under(known, prefix)
 
     # -- writing --
 
@@ -186,15 +184,10 @@ class Collection:
             before = self._before(writes)
             writes = {ns: self._stamped(ns, write, before) for ns, write in writes.items()}
             emptied = self._emptied(writes)
-            rows = self._new_rows(writes, dims)
-            gone = _gone_ids(writes, before) | {row_id(ns): ns for ns in emptied}
             try:
-                self._send(rows, gone, dims)
+                self._land(writes, emptied, _gone_ids(writes, before), dims)
             except BaseException:
-                for namespace in writes:
-                    self._cache.drop(namespace)
-                self._catalogue = None
-                self._announced.clear()
+                self._forget(writes)
                 raise
             with self.publishing:
                 for namespace, write in writes.items():
@@ -238,19 +231,31 @@ class Collection:
             )
 
     def _clean_up(self) -> None:
-        """Remove tombstones that a killed process left."""
-        while ids := self._rows.get(where={"state": "tombstone"}, limit=_PAGE, include=[])["ids"]:
-            self._rows.delete(ids=ids)
+        """Remove tombstones that a killed process left, and what a server's users did."""
+        gone = [
+            id
+            for page in self._read({"state": {"$in": ["tombstone", "emptied"]}}, ["metadatas"])
+            for id, metadata in zip(page["ids"], page["metadatas"], strict=True)
+            if metadata["state"] == "tombstone" or is_empty(metadata)
+        ]
+        for ids in pages(gone):
+            self._call("deleting", partial(self._rows.delete, ids=ids))
+
+    def _call(self, doing: str, call: Callable[[], T]) -> T:
+        with chroma_errors(doing):
+            return call()
+
+    def _fetch(self, **arguments: Any) -> Any:
+        return self._call("reading", partial(self._rows.get, **arguments))
 
     def _read(self, where: dict[str, Any], include: Any) -> Iterator[Any]:
         offset = 0
         while True:
-            with chroma_errors("reading"):
-                page = self._rows.get(where=where, limit=_PAGE, offset=offset, include=include)
+            page = self._fetch(where=where, limit=PAGE, offset=offset, include=include)
             yield page
-            if len(page["ids"]) < _PAGE:
+            if len(page["ids"]) < PAGE:
                 return
-            offset += _PAGE
+            offset += PAGE
 
     def _get(self, addresses: Sequence[tuple[Namespace, str]]) -> list[StoredItem | None]:
         found: list[StoredItem | None] = []
@@ -260,9 +265,8 @@ class Collection:
             found.append(partition.get(key) if partition is not None else None)
             if partition is None:
                 missing.setdefault(row_id(namespace, key), []).append(i)
-        for page in _pages(list(missing)):
-            with chroma_errors("reading"):
-                rows = self._rows.get(ids=page, include=_INCLUDE)
+        for page in pages(list(missing)):
+            rows = self._fetch(ids=page, include=_INCLUDE)
             for id, *row in zip(
                 rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
             ):
@@ -286,7 +290,7 @@ class Collection:
         metadatas: list[Any] = []
         documents: list[Any] = []
         vectors: list[Any] = []
-        for parts in _pages([part_of(namespace) for namespace in namespaces]):
+        for parts in pages([part_of(namespace) for namespace in namespaces]):
             for page in self._read({"part": {"$in": parts}}, _INCLUDE):
                 metadatas += page["metadatas"]
                 documents += page["documents"]
@@ -301,17 +305,21 @@ class Collection:
 
     def _known(self) -> tuple[Namespace, ...]:
         if self._catalogue is None:
-            found = (
-                namespace_of(metadata["part"])
-                for page in self._read({"state": "namespace"}, ["metadatas"])
-                for metadata in page["metadatas"]
-            )
-            self._catalogue = tuple(sorted(found))
+            self._catalogue = self._listed()
         return self._catalogue
 
-    def _before(self, writes: Mapping[Namespace, Write]) -> dict[str, _Before]:
+    def _listed(self) -> tuple[Namespace, ...]:
+        found = (
+            namespace_of(metadata["part"])
+            for page in self._read({"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"])
+            for metadata in page["metadatas"]
+            if not is_empty(metadata)
+        )
+        return tuple(sorted(found))
+
+    def _before(self, writes: Mapping[Namespace, Write]) -> dict[str, Before]:
         """Return what the touched items are now, by the id of their row."""
-        before: dict[str, _Before] = {}
+        before: dict[str, Before] = {}
         unknown: list[str] = []
         for namespace, write in writes.items():
             partition = self._cache.get(namespace)
@@ -320,17 +328,20 @@ class Collection:
                 if partition is None:
                     unknown.append(id)
                 elif (item := partition.get(key)) is not None:
-                    before[id] = _Before(item.created_at, len(item.vectors))
-        for page in _pages(unknown):
-            with chroma_errors("reading"):
-                rows = self._rows.get(ids=page, include=["metadatas"])
+                    before[id] = Before(item.created_at, len(item.vectors))
+        return before | self._stored_before(unknown)
+
+    def _stored_before(self, ids: Sequence[str]) -> dict[str, Before]:
+        before: dict[str, Before] = {}
+        for page in pages(ids):
+            rows = self._fetch(ids=page, include=["metadatas"])
             for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
                 if metadata.get("state") != "tombstone":
                     envelope = read_envelope(metadata)
-                    before[id] = _Before(envelope["created_at"], envelope["vectors"])
+                    before[id] = Before(envelope["created_at"], envelope["vectors"])
         return before
 
-    def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, _Before]) -> Write:
+    def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, Before]) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""
         put = []
         for item in write.put:
@@ -340,47 +351,63 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(self, writes: Mapping[Namespace, Write]) -> set[Namespace]:
+    def _emptied(self, writes: Mapping[Namespace, Write]) -> dict[Namespace, Clock]:
+        """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
         return {
-            partition.namespace
+            partition.namespace: partition.clock
             for partition in self._partitions(shrinking)
             if len(partition) and not partition.keys - set(writes[partition.namespace].deleted)
         }
 
-    def _new_rows(self, writes: Mapping[Namespace, Write], dims: int) -> list[Row]:
-        rows = [
-            row for write in writes.values() for item in write.put for row in item_rows(item, dims)
-        ]
+    def _land(
+        self,
+        writes: Mapping[Namespace, Write],
+        emptied: Mapping[Namespace, Clock],
+        gone: Mapping[str, Namespace],
+        dims: int,
+    ) -> None:
         fresh = [ns for ns, write in writes.items() if write.put and ns not in self._announced]
-        return rows + [namespace_row(namespace, dims) for namespace in fresh]
+        rows = put_rows(writes, dims) + [namespace_row(namespace, dims) for namespace in fresh]
+        self._send(rows, [*gone, *map(row_id, emptied)], dims)
 
-    def _send(self, rows: Sequence[Row], gone: Mapping[str, Namespace], dims: int) -> None:
+    def _send(self, rows: Sequence[Row], gone: Sequence[str], dims: int) -> None:
         if rows:
             # Deletions ride along as tombstones, so that the batch is one call.
-            rows = [*rows, *(tombstone(id, namespace, dims) for id, namespace in gone.items())]
-        if len(rows) > self._max_rows or len(gone) > self._max_rows:
-            raise StoreError(
-                f"a batch is written whole, and this one has {max(len(rows), len(gone)):,} rows; "
-                f"Chroma takes {self._max_rows:,} at once: split it"
-            )
+            rows = [*rows, *(tombstone(id, dims) for id in gone)]
+        self._check_size(max(len(rows), len(gone)))
         if rows:
-            with chroma_errors("writing"):
-                self._rows.upsert(
-                    ids=[row.id for row in rows],
-                    embeddings=np.stack([row.vector for row in rows]),
-                    metadatas=[row.metadata for row in rows],
-                    documents=[row.document for row in rows],
-                )
+            self._call("writing", partial(self._upsert, rows))
         if gone:
             try:
-                with chroma_errors("deleting"):
-                    self._rows.delete(ids=list(gone))
+                self._call("deleting", partial(self._rows.delete, ids=list(gone)))
             except StoreError:
                 if not rows:
                     raise
                 # The batch has landed: tombstones are passed over, and removed at the next opening.
                 logger.warning("tombstones could not be removed yet", exc_info=True)
+
+    def _check_size(self, rows: int) -> None:
+        if rows > self._max_rows:
+            raise StoreError(
+                f"a batch is written whole, and this one has {rows:,} rows; "
+                f"Chroma takes {self._max_rows:,} at once: split it"
+            )
+
+    def _upsert(self, rows: Sequence[Row]) -> None:
+        self._rows.upsert(
+            ids=[row.id for row in rows],
+            embeddings=np.stack([row.vector for row in rows]),
+            metadatas=[row.metadata for row in rows],
+            documents=[row.document for row in rows],
+        )
+
+    def _forget(self, namespaces: Iterable[Namespace]) -> None:
+        """Read anew what a failed write may have changed."""
+        for namespace in namespaces:
+            self._cache.drop(namespace)
+        self._catalogue = None
+        self._announced.clear()
 
     def _follow(self, namespace: Namespace, write: Write, emptied: bool) -> None:
         if emptied:
@@ -398,7 +425,7 @@ class Collection:
 
 
 def _gone_ids(
-    writes: Mapping[Namespace, Write], before: Mapping[str, _Before]
+    writes: Mapping[Namespace, Write], before: Mapping[str, Before]
 ) -> dict[str, Namespace]:
     """Return the rows that a write leaves behind: deleted items', and fields no longer indexed."""
     gone: dict[str, Namespace] = {}
@@ -412,13 +439,31 @@ def _gone_ids(
     return gone
 
 
-def _pages(values: Sequence[T]) -> Iterator[list[T]]:
-    return (list(values[i : i + _PAGE]) for i in range(0, len(values), _PAGE))
+def put_rows(writes: Mapping[Namespace, Write], dims: int) -> list[Row]:
+    """Return the rows of all items that are put."""
+    puts = (item for write in writes.values() for item in write.put)
+    return [row for item in puts for row in item_rows(item, dims)]
+
+
+def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
+    """Return those of the sorted namespaces that begin with a prefix."""
+    return list(
+        itertools.takewhile(
+            lambda namespace: namespace[: len(prefix)] == prefix,
+            itertools.islice(known, bisect_left(known, prefix), None),
+        )
+    )
+
+
+def pages(values: Sequence[T]) -> Iterator[list[T]]:
+    """Cut values into what one call reads."""
+    return (list(values[i : i + PAGE]) for i in range(0, len(values), PAGE))
 
 
 @contextmanager
 def chroma_errors(doing: str) -> Iterator[None]:
     """Turn what Chroma raises into a `StoreError`."""
+    import httpx
     from chromadb.errors import ChromaError
 
     try:
@@ -429,5 +474,16 @@ def chroma_errors(doing: str) -> Iterator[None]:
         if "bindings" not in str(error):
             raise
         raise StoreError(f"Chroma failed while {doing}: its client is closed") from error
-    except (ChromaError, sqlite3.Error, OSError, RuntimeError, ValueError) as error:
+    except (
+        ChromaError,
+        httpx.HTTPError,
+        sqlite3.Error,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise StoreError(f"Chroma failed while {doing}: {error}") from error
+    except Exception as error:
+        if type(error) is not Exception:  # which Chroma raises for what it cannot read of a server
+            raise
+        raise StoreError(f"Chroma failed while {doing}: {str(error)[:200]}") from error

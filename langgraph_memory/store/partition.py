@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.stamps import Clock
 
 _MASKS_KEPT = 8
 _EMPTY_BYTES = 8_000  # a partition and its index, of a user who has nothing
@@ -44,6 +45,8 @@ class Partition:
         self.namespace = namespace
         self.bytes = _EMPTY_BYTES
         self.lexical = LexicalIndex()
+        self.clock: Clock = {}
+        """What the namespace's row said before this was loaded, where others write as well."""
         self._items: list[StoredItem] = []
         self._row_of: dict[str, int] = {}
         self._vectors = np.zeros((0, 0), np.float32)
@@ -121,7 +124,9 @@ class Partition:
             else self._items[row]
             for row in alive
         ]
-        return Partition.of(self.namespace, items)
+        compacted = Partition.of(self.namespace, items)
+        compacted.clock = self.clock
+        return compacted
 
     def similarities(self, query: NDArray[np.float32], snapshot: Snapshot) -> NDArray[np.float32]:
         """Return each row's cosine similarity to a unit vector, of its best text.

@@ -9,11 +9,14 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from langgraph_memory.store.collection import COLLECTION, Collection, chroma_errors
 from langgraph_memory.store.owner import DirectoryLock
+from langgraph_memory.store.server import address, connect, disconnect, is_server, patiently
+from langgraph_memory.store.server_collection import ServerCollection
 
 _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
@@ -41,14 +44,35 @@ def open_directory(directory: Path, cache_bytes: int) -> Collection:
     return _shared(directory, open_new)
 
 
+def open_server(url: str, cache_bytes: int) -> Collection:
+    """Open the collection of a Chroma server, or share it if this process has it open already."""
+    url = url.rstrip("/")
+
+    def open_new() -> Collection:
+        opened = ExitStack()
+        try:
+            with chroma_errors(f"opening {url}, which should be a Chroma server"):
+                client = connect(url, _settings())
+            opened.callback(disconnect, client)
+            return ServerCollection(client, COLLECTION, cache_bytes, opened.close)
+        except BaseException:
+            opened.close()
+            raise
+
+    return _shared(url, lambda: patiently(open_new, url))
+
+
 def open_client(client: Any, cache_bytes: int) -> Collection:
     """Open the collection of a caller's client, which stays theirs to close."""
 
-    def open_new() -> Collection:
-        # The closure keeps the client alive, and with it the id by which it is known.
-        return Collection(client, COLLECTION, cache_bytes, lambda: client and None)
+    def keep() -> None:
+        # Keeps the client alive, and with it the id by which it is known.
+        assert client is not None
 
-    return _shared(id(client), open_new)
+    if is_server(client):
+        open_new = partial(ServerCollection, client, COLLECTION, cache_bytes, keep)
+        return _shared(id(client), lambda: patiently(open_new, address(client)))
+    return _shared(id(client), partial(Collection, client, COLLECTION, cache_bytes, keep))
 
 
 def open_in_memory(cache_bytes: int) -> Collection:

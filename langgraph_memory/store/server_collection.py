@@ -1,0 +1,190 @@
+"""A collection on a Chroma server, which other processes read and write at the same time.
+
+Each call asks the rows of the namespaces for their clocks (`stamps`) and drops the partitions that
+another process has written to. Each write raises this process's numbers in the call that carries
+the items. Nothing is deleted while others may write: Chroma has no delete that asks first, and one
+that comes after our tombstone would take what another process put there in between. Tombstones
+stay, with neither text nor namespace, until their key is put again or the folder is opened
+directly.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from langgraph_memory.embedding import Fingerprint
+from langgraph_memory.store.collection import (
+    PAGE,
+    Before,
+    Collection,
+    Pair,
+    Write,
+    pages,
+    put_rows,
+    under,
+)
+from langgraph_memory.store.partition import Partition
+from langgraph_memory.store.rows import (
+    Namespace,
+    Row,
+    StoredItem,
+    namespace_row,
+    row_id,
+    tombstone,
+)
+from langgraph_memory.store.server import address, patiently
+from langgraph_memory.store.stamps import (
+    Clock,
+    clock_of,
+    covers,
+    emptied_marks,
+    new_writer,
+    put_marks,
+)
+
+T = TypeVar("T")
+
+
+class ServerCollection(Collection):
+    """An open collection of a server."""
+
+    def __init__(
+        self, client: Any, name: str, cache_bytes: int, on_close: Callable[[], None]
+    ) -> None:
+        self._client = client
+        self._server = address(client)
+        self._own = new_writer()
+        self._number = 0
+        super().__init__(client, name, cache_bytes, on_close)
+
+    def confirm(self, fingerprint: Fingerprint) -> None:
+        with self._lock:
+            self._check_usable()
+            self._look_again()
+            if self.fingerprint is None:
+                super().confirm(fingerprint)
+                self._look_again()  # another process may have stored its own at the same time
+            super().confirm(fingerprint)
+
+    def read(
+        self, addresses: Sequence[tuple[Namespace, str]], namespaces: Iterable[Namespace]
+    ) -> tuple[list[StoredItem | None], dict[Namespace, Pair]]:
+        self._check_usable()
+        wanted = list(namespaces)
+        clocks = self._clocks({*wanted, *(namespace for namespace, _ in addresses)})
+        if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
+            return super().read(addresses, wanted)
+        with self._lock:  # else a load that began before these clocks could end now
+            self._drop_outdated(clocks)
+            return super().read(addresses, wanted)
+
+    def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
+        # Read at each use: whether one is empty can change without a word in any other row.
+        self._check_usable()
+        return under(self._listed(), prefix)
+
+    # -- parts of what the base does --
+
+    def _call(self, doing: str, call: Callable[[], T]) -> T:
+        return patiently(partial(super()._call, doing, call), self._server)
+
+    def _clean_up(self) -> None:
+        """Leave tombstones: another process may be putting their keys."""
+
+    def _read(self, where: dict[str, Any], include: Any) -> Iterator[Any]:
+        first = self._fetch(where=where, limit=PAGE, include=include)
+        yield first
+        if len(first["ids"]) == PAGE:
+            # Pages by offset would shift when a row among them becomes a tombstone.
+            known = set(first["ids"])
+            ids = self._fetch(where=where, include=[])["ids"]
+            for page in pages([id for id in ids if id not in known]):
+                yield self._fetch(ids=page, include=include)
+
+    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
+        clocks = self._clocks(namespaces)  # before: a write in between costs one more load
+        partitions = super()._load(namespaces)
+        for partition in partitions:
+            partition.clock = clocks[partition.namespace]
+        return partitions
+
+    def _before(self, writes: Mapping[Namespace, Write]) -> dict[str, Before]:
+        return self._stored_before(
+            [
+                row_id(namespace, key)
+                for namespace, write in writes.items()
+                for key in (*(item.key for item in write.put), *write.deleted)
+            ]
+        )
+
+    def _emptied(self, writes: Mapping[Namespace, Write]) -> dict[Namespace, Clock]:
+        self._drop_outdated(self._clocks([ns for ns, write in writes.items() if write.deleted]))
+        return super()._emptied(writes)
+
+    def _land(
+        self,
+        writes: Mapping[Namespace, Write],
+        emptied: Mapping[Namespace, Clock],
+        gone: Mapping[str, Namespace],
+        dims: int,
+    ) -> None:
+        putting = {namespace for namespace, write in writes.items() if write.put}
+        rows = put_rows(writes, dims) + [tombstone(id, dims) for id in gone]
+        touched = sorted(putting | set(gone.values()))
+        self._check_size(len(rows) + len(touched))
+        clocks = self._clocks(putting)
+
+        def attempt() -> None:
+            # Each time with a new number: another process may have written since the last.
+            self._number = max(self._number + 1, time.time_ns())
+            self._upsert([*rows, *map(stamped, touched)])
+
+        def stamped(namespace: Namespace) -> Row:
+            row = namespace_row(namespace, dims)
+            if namespace in putting:
+                marks = put_marks(self._own, self._number, clocks[namespace])
+            elif namespace in emptied:
+                marks = emptied_marks(self._own, self._number, emptied[namespace])
+            else:
+                marks = {self._own: self._number}
+            return replace(row, metadata=row.metadata | marks)
+
+        if rows:
+            self._call("writing", attempt)
+
+    def _forget(self, namespaces: Iterable[Namespace]) -> None:
+        super()._forget(namespaces)
+        self._own = new_writer()  # what failed may land yet, and is then to be noticed as another's
+
+    def _follow(self, namespace: Namespace, write: Write, emptied: bool) -> None:
+        """Keep nothing in mind of the catalogue."""
+
+    # -- clocks --
+
+    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+        """Return what the rows of namespaces say now."""
+        clocks: dict[Namespace, Clock] = {namespace: {} for namespace in namespaces}
+        namespace_by_id = {row_id(namespace): namespace for namespace in clocks}
+        for page in pages(list(namespace_by_id)):
+            rows = self._fetch(ids=page, include=["metadatas"])
+            for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
+                clocks[namespace_by_id[id]] = clock_of(metadata)
+        return clocks
+
+    def _is_current(self, namespace: Namespace, clock: Clock) -> bool:
+        partition = self._cache.get(namespace)
+        return partition is not None and covers(partition.clock, clock, self._own)
+
+    def _drop_outdated(self, clocks: Mapping[Namespace, Clock]) -> None:
+        for namespace, clock in clocks.items():
+            if not self._is_current(namespace, clock):
+                self._cache.drop(namespace)
+
+    def _look_again(self) -> None:
+        """Read the collection's own metadata anew, which Chroma's client keeps as it was."""
+        open = partial(self._client.get_collection, self._name, embedding_function=None)
+        self._rows = self._call("reading the embedder's fingerprint", open)
