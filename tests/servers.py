@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import chromadb
+
+from langgraph_memory.store.server import disconnect
 
 BINARY = Path(sys.executable).with_name("chroma")
 _START_SECONDS = 60
@@ -50,12 +58,28 @@ class ChromaServer:
             self._process.wait()
             self._process = None
 
-    def client(self) -> Any:
-        return chromadb.HttpClient("127.0.0.1", self.port)
+    @contextmanager
+    def client(self) -> Iterator[Any]:
+        """Give a client of Chroma's own."""
+        client = chromadb.HttpClient("127.0.0.1", self.port)
+        try:
+            yield client
+        finally:
+            disconnect(client)
 
     def clear(self) -> None:
         """Delete all collections."""
-        client = self.client()
-        for collection in client.list_collections():
-            client.delete_collection(collection.name)
-        client.close()
+        with self.client() as client:
+            for collection in client.list_collections():
+                client.delete_collection(collection.name)
+
+
+@cache
+def shared_server() -> ChromaServer:
+    """Return a server that all tests of this process share; it ends with the process."""
+    directory = Path(tempfile.mkdtemp(prefix="chroma-server-"))
+    server = ChromaServer(directory)
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    atexit.register(server.kill)
+    server.start()
+    return server
