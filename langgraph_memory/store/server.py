@@ -49,15 +49,17 @@ def connect(url: str, settings: Any) -> Any:
             "database pass client=chromadb.HttpClient(...)"
         )
     client = chromadb.HttpClient(url, ssl=url.lower().startswith("https"), settings=settings)
-    _session(client).timeout = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
+    for session in _sessions(client):
+        session.timeout = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
     return client
 
 
 def disconnect(client: Any) -> None:
     """Close a client of `connect`, and its connections, which Chroma leaves open."""
-    session = _session(client)
+    sessions = _sessions(client)
     client.close()
-    session.close()
+    for session in sessions:
+        session.close()
 
 
 def is_server(client: Any) -> bool:
@@ -124,6 +126,6 @@ def _is_away(error: BaseException | None) -> bool:
     return False
 
 
-def _session(client: Any) -> Any:
-    # There is no public way to it, and none to set a timeout.
-    return client._server._session
+def _sessions(client: Any) -> list[Any]:
+    # There is no public way to them, and none to set a timeout.
+    return [part._server._session for part in (client, client._admin_client)]
