@@ -23,6 +23,7 @@ from langgraph_memory import ChromaStore
 from langgraph_memory.clock import Clock
 from langgraph_memory.testing import HashingEmbeddings
 from langgraph_memory.testing.conformance import Capability, ModelStore, Skipped, store_test
+from tests.servers import BINARY, shared_server
 
 
 @store_test("ModelStore")
@@ -84,6 +85,20 @@ def in_memory_store(index: IndexConfig | None) -> Iterator[BaseStore]:
 def chroma_store(index: IndexConfig | None, clock: Clock) -> Iterator[BaseStore]:
     config = index if index is not None else IndexConfig(embed=HashingEmbeddings())
     with ChromaStore.in_memory(index=config, clock=clock) as store:
+        yield store
+
+
+@store_test(
+    "ChromaStore on a server",
+    skip_capabilities={Capability.TTL: "not built yet"},
+)
+def chroma_server_store(index: IndexConfig | None, clock: Clock) -> Iterator[BaseStore]:
+    if not BINARY.exists():
+        raise Skipped(f"there is no {BINARY}")
+    server = shared_server()
+    server.clear()
+    config = index if index is not None else IndexConfig(embed=HashingEmbeddings())
+    with ChromaStore(server.url, index=config, clock=clock) as store:
         yield store
 
 
