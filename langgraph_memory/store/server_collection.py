@@ -44,6 +44,7 @@ from langgraph_memory.store.stamps import (
     emptied_marks,
     new_writer,
     put_marks,
+    surplus,
 )
 
 T = TypeVar("T")
@@ -137,6 +138,7 @@ class ServerCollection(Collection):
         touched = sorted(putting | set(gone.values()))
         self._check_size(len(rows) + len(touched))
         clocks = self._clocks(putting)
+        removed = {namespace: surplus(self._own, clocks[namespace]) for namespace in putting}
 
         def attempt() -> None:
             # Each time with a new number: another process may have written since the last.
@@ -146,7 +148,7 @@ class ServerCollection(Collection):
         def stamped(namespace: Namespace) -> Row:
             row = namespace_row(namespace, dims)
             if namespace in putting:
-                marks = put_marks(self._own, self._number, clocks[namespace])
+                marks = put_marks(self._own, self._number, removed[namespace])
             elif namespace in emptied:
                 marks = emptied_marks(self._own, self._number, emptied[namespace])
             else:
@@ -155,6 +157,9 @@ class ServerCollection(Collection):
 
         if rows:
             self._call("writing", attempt)
+        for namespace, keys in removed.items():
+            if keys:
+                self._cache.drop(namespace)
 
     def _forget(self, namespaces: Iterable[Namespace]) -> None:
         super()._forget(namespaces)

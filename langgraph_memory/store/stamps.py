@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Clock = Mapping[str, int]
@@ -48,14 +48,20 @@ def covers(seen: Clock, found: Clock, own: str | None = None) -> bool:
     return all(number <= seen.get(key, -1) for key, number in found.items() if key != own)
 
 
-def put_marks(own: str, number: int, found: Clock) -> dict[str, Any]:
-    """Return what to set in the row of a namespace in which items are put.
+def put_marks(own: str, number: int, surplus: Iterable[str]) -> dict[str, Any]:
+    """Return what to set in the row of a namespace in which items are put."""
+    return {"emptied": None, **dict.fromkeys(surplus), own: number}
 
-    The oldest numbers are removed beyond those that a row keeps. Only a put may do that: a number
-    that it has not seen may go with them, and the namespace is not empty all the same.
+
+def surplus(own: str, found: Clock) -> list[str]:
+    """Return the keys with the oldest numbers, beyond those that a row keeps.
+
+    Whoever removes them has to load the namespace anew: a number that it has never seen, of a
+    write that it does not know, may have gone with them. Only a put may do it, since the namespace
+    is then not empty, whatever the number stood for.
     """
     others = sorted((key for key in found if key != own), key=found.__getitem__, reverse=True)
-    return {"emptied": None, **dict.fromkeys(others[KEPT - 1 :]), own: number}
+    return others[KEPT - 1 :]
 
 
 def emptied_marks(own: str, number: int, seen: Clock) -> dict[str, Any]:
