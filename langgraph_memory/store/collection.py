@@ -258,23 +258,26 @@ class Collection:
             offset += PAGE
 
     def _get(self, addresses: Sequence[tuple[Namespace, str]]) -> list[StoredItem | None]:
-        found: list[StoredItem | None] = []
-        missing: dict[str, list[int]] = {}
-        for i, (namespace, key) in enumerate(addresses):
-            partition = self._cache.get(namespace)
-            found.append(partition.get(key) if partition is not None else None)
-            if partition is None:
-                missing.setdefault(row_id(namespace, key), []).append(i)
-        for page in pages(list(missing)):
+        cached = {namespace: self._cache.get(namespace) for namespace, _ in addresses}
+        ids = {address: row_id(*address) for address in addresses if cached[address[0]] is None}
+        stored = self._stored_items(ids.values())
+        return [
+            stored.get(ids[ns, key]) if (part := cached[ns]) is None else part.get(key)
+            for ns, key in addresses
+        ]
+
+    def _stored_items(self, ids: Iterable[str]) -> dict[str, StoredItem]:
+        """Return the items that Chroma has now, by the id of their row."""
+        stored = {}
+        for page in pages(list(dict.fromkeys(ids))):
             rows = self._fetch(ids=page, include=_INCLUDE)
             for id, *row in zip(
                 rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
             ):
                 metadata, document, vector = row
                 for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                    for i in missing[id]:
-                        found[i] = item
-        return found
+                    stored[id] = item
+        return stored
 
     def _partitions(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         cached = {ns: self._cache.get(ns) for ns in namespaces}

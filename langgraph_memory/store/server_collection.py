@@ -76,6 +76,9 @@ class ServerCollection(Collection):
     ) -> tuple[list[StoredItem | None], dict[Namespace, Pair]]:
         self._check_usable()
         wanted = list(namespaces)
+        if not wanted:
+            stored = self._stored_items(row_id(*address) for address in addresses)
+            return [stored.get(row_id(*address)) for address in addresses], {}
         clocks = self._clocks({*wanted, *(namespace for namespace, _ in addresses)})
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
             return super().read(addresses, wanted)

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from http.server import HTTPServer, SimpleHTTPRequestHandler
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import chromadb
@@ -24,7 +25,7 @@ from langgraph_memory import Memory
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError, StoreError
 from langgraph_memory.store import collection, server, stamps
 from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.rows import row_id
+from langgraph_memory.store.rows import Namespace, row_id
 from langgraph_memory.store.stamps import clock_of
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.servers import BINARY, ChromaServer, shared_server
@@ -189,6 +190,28 @@ def test_items_come_in_the_order_they_were_written_by_all(another: Open) -> None
         assert keys(store.search(("a",))) == [str(i) for i in reversed(range(9))]
 
 
+def test_what_one_process_writes_is_what_any_other_reads_next(
+    another: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random writes of three, with rows that keep the number of one writer only."""
+    monkeypatch.setattr(stamps, "KEPT", 1)
+    stores = [another() for _ in range(3)]
+    random = Random(1)
+    namespaces, expected = [("a",), ("a", "b"), ("c",)], dict[tuple[Namespace, str], int]()
+    for n in range(40):
+        writer, reader = random.sample(stores, 2)
+        addresses = {(random.choice(namespaces), random.choice("kl")) for _ in range(2)}
+        ops = [PutOp(*address, random.choice([{"n": n}, None])) for address in addresses]
+        writer.batch(ops)
+        expected |= {(op.namespace, op.key): n for op in ops if op.value}
+        for op in ops:
+            if op.value is None:
+                expected.pop((op.namespace, op.key), None)
+        found = {(tuple(item.namespace), item.key): item.value["n"] for item in reader.search(())}
+        assert found == expected
+        assert reader.list_namespaces() == sorted({namespace for namespace, _ in expected})
+
+
 # -- at one moment --------------------------------------------------------------------------------
 
 
@@ -330,6 +353,7 @@ def test_a_write_that_failed_and_lands_late_is_noticed(
     assert keys(ours.search(("a",))) == ["l", "k"]
 
 
+@pytest.mark.slow
 def test_no_acknowledged_item_is_missing_after_the_server_was_killed_under_load(
     tmp_path: Path,
 ) -> None:
