@@ -71,30 +71,26 @@ def ask(child: Child, method: str, *args: Any, **kwargs: Any) -> Any:
     return child.receive()
 
 
-def before_landing(store: ChromaStore, action: Callable[[], object], monkeypatch: Any) -> None:
-    """Let something happen when a write of a store has read what it needs, once."""
-    opened: Any = store._collection
-    upsert = opened._upsert
+def interrupt(
+    store: ChromaStore,
+    step: str,
+    patch: pytest.MonkeyPatch,
+    *,
+    before: Callable[[], object] = lambda: None,
+    after: Callable[[], object] = lambda: None,
+) -> None:
+    """Let something happen before or after a step of a store's next write, as others might do."""
+    opened = store._collection
+    original = getattr(opened, step)
 
-    def late(rows: Any) -> None:
-        monkeypatch.setattr(opened, "_upsert", upsert)
-        action()
-        upsert(rows)
+    def once(*args: Any) -> Any:
+        patch.setattr(opened, step, original)
+        before()
+        done = original(*args)
+        after()
+        return done
 
-    monkeypatch.setattr(opened, "_upsert", late)
-
-
-def after_landing(store: ChromaStore, action: Callable[[], object], monkeypatch: Any) -> None:
-    """Let something happen when a write of a store has landed, before the store hears of it."""
-    opened: Any = store._collection
-    upsert = opened._upsert
-
-    def landed(rows: Any) -> None:
-        monkeypatch.setattr(opened, "_upsert", upsert)
-        upsert(rows)
-        action()
-
-    monkeypatch.setattr(opened, "_upsert", landed)
+    patch.setattr(opened, step, once)
 
 
 def lose_the_answer() -> None:
@@ -215,12 +211,15 @@ def test_what_one_process_writes_is_what_any_other_reads_next(
 # -- at one moment --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("when", [("_emptied", "after"), ("_upsert", "before")], ids="-".join)
 def test_a_namespace_that_gets_an_item_while_its_last_is_deleted_stays_listed(
-    another: Open, monkeypatch: pytest.MonkeyPatch
+    another: Open, monkeypatch: pytest.MonkeyPatch, when: tuple[str, str]
 ) -> None:
     ours, theirs = another(), another()
     ours.put(("a",), "k", {"n": 1})
-    before_landing(ours, lambda: theirs.put(("a",), "l", {"n": 2}), monkeypatch)
+    step, side = when
+    put: Any = {side: lambda: theirs.put(("a",), "l", {"n": 2})}
+    interrupt(ours, step, monkeypatch, **put)
     ours.delete(("a",), "k")
     for store in (ours, theirs, another()):
         assert store.list_namespaces() == [("a",)]
@@ -234,7 +233,7 @@ def test_a_namespace_whose_last_item_is_deleted_while_one_is_put_stays_listed(
 ) -> None:
     ours, theirs = another(), another()
     ours.put(("a",), "k", {"n": 1})
-    before_landing(ours, lambda: theirs.delete(("a",), "k"), monkeypatch)
+    interrupt(ours, "_upsert", monkeypatch, before=lambda: theirs.delete(("a",), "k"))
     ours.put(("a",), "l", {"n": 2})
     for store in (ours, theirs, another()):
         assert store.list_namespaces() == [("a",)]
@@ -247,7 +246,7 @@ def test_what_is_put_right_after_it_was_deleted_stays(
     """A batch with a deletion must not delete once more what another process puts after it."""
     ours, theirs = another(), another()
     ours.put(("a",), "k", {"n": 1})
-    after_landing(ours, lambda: theirs.put(("a",), "k", {"n": 2}), monkeypatch)
+    interrupt(ours, "_upsert", monkeypatch, after=lambda: theirs.put(("a",), "k", {"n": 2}))
     ours.batch([PutOp(("a",), "l", {"n": 3}), PutOp(("a",), "k", None)])
     for store in (ours, theirs, another()):
         found = store.get(("a",), "k")
@@ -325,7 +324,7 @@ def test_a_call_whose_answer_is_lost_is_repeated_and_seen_by_others_again(
         assert [item.value["n"] for item in reader.search(("a",))] == [2]
         lose_the_answer()
 
-    after_landing(ours, meanwhile, monkeypatch)
+    interrupt(ours, "_upsert", monkeypatch, after=meanwhile)
     ours.put(("a",), "k", {"n": 1})
     for store in (ours, theirs, reader):
         assert [item.value["n"] for item in store.search(("a",))] == [1]
