@@ -33,7 +33,7 @@ from benchmarks.latency_timing import (
 )
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.operations import put_op
-from langgraph_memory.store.collection import COLLECTION
+from langgraph_memory.store.chroma_rows import COLLECTION
 
 BATCH = 1_000
 HOT_USERS = 8

@@ -26,32 +26,35 @@ from langgraph.store.base import (
 from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.store.collection import Collection, Write
+from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
 from langgraph_memory.store.ops import HybridOp, NewestOp
+from langgraph_memory.store.partition import CACHE_BYTES, PARTITION_ROWS, Limits
 from langgraph_memory.store.planning import Plan, labels, plan
 from langgraph_memory.store.reading import Reader
 from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.server import is_url
 from langgraph_memory.store.sharing import (
     open_client,
     open_directory,
     open_in_memory,
+    open_server,
     release,
 )
+from langgraph_memory.store.writing import Write
 
 T = TypeVar("T")
-
-CACHE_BYTES = 256 * 1024 * 1024
-PARTITION_LIMIT = 50_000
 
 
 class ChromaStore(BaseStore):
     """A LangGraph store that keeps everything in one Chroma collection, and searches it exactly.
 
     Args:
-        path: A directory, made if it is not there. One process at a time can have it open.
-        client: A Chroma client of your own, instead of a path. It stays yours to close, and must
-            be the only writer of its collection.
+        path: A directory, made if it is not there; one process at a time can have it open. Or the
+            URL of a Chroma server, which any number of processes can share.
+        client: A Chroma client of your own, instead of a path; it stays yours to close. If it is
+            a `chromadb.HttpClient` (with headers, say), other processes may use the same server;
+            else it must be the only writer of its collection.
         embed: LangChain `Embeddings`, a function from a list of texts to vectors, or a string such
             as `"openai:text-embedding-3-small"`. The default needs no key and no network.
         index: LangGraph's `IndexConfig`, instead of `embed`, to say which fields are indexed
@@ -69,7 +72,8 @@ class ChromaStore(BaseStore):
         StoreLockedError: If another process has the directory open.
         EmbedderMismatchError: If the directory was written with another embedder. (A plain
             function is compared at its first use.)
-        StoreError: If the directory cannot be used, or Chroma fails.
+        StoreError: If the directory cannot be used, the server cannot be reached (a call waits for
+            it for some seconds), or Chroma fails.
 
     Example:
         >>> with ChromaStore.in_memory() as store:
@@ -92,7 +96,7 @@ class ChromaStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
         cache_bytes: int = CACHE_BYTES,
-        partition_limit: int = PARTITION_LIMIT,
+        partition_limit: int = PARTITION_ROWS,
         clock: Clock = utc_now,
     ) -> None:
         if (path in (None, "")) == (client is None):
@@ -100,15 +104,14 @@ class ChromaStore(BaseStore):
                 "ChromaStore takes a path or client=; for a store that is gone at the end use "
                 "ChromaStore.in_memory()"
             )
-        if isinstance(path, str) and path.startswith(("http://", "https://")):
-            raise ConfigurationError(
-                f"a Chroma server ({path}) is not supported yet; give a directory"
-            )
         self._configure(embed, index, ttl, clock)
+        limits = Limits(cache_bytes, partition_limit)
         if client is not None:
-            self._use(open_client(client, cache_bytes, partition_limit))
+            self._use(open_client(client, limits))
+        elif is_url(path):
+            self._use(open_server(str(path), limits))
         else:
-            self._use(open_directory(Path(str(path)), cache_bytes, partition_limit))
+            self._use(open_directory(Path(str(path)), limits))
 
     @classmethod
     def in_memory(
@@ -118,13 +121,13 @@ class ChromaStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
         cache_bytes: int = CACHE_BYTES,
-        partition_limit: int = PARTITION_LIMIT,
+        partition_limit: int = PARTITION_ROWS,
         clock: Clock = utc_now,
     ) -> Self:
         """Return a store that is gone when it is closed; nobody else sees it."""
         store = cls.__new__(cls)
         store._configure(embed, index, ttl, clock)
-        store._use(open_in_memory(cache_bytes, partition_limit))
+        store._use(open_in_memory(Limits(cache_bytes, partition_limit)))
         return store
 
     def _configure(
@@ -296,9 +299,7 @@ class ChromaStore(BaseStore):
         reader = Reader(collection, plan.queries, queries, now, omit_expired)
         results = reader.results(plan.ops)
         if plan.puts:
-            dims = self._embedder.fingerprint.dims
-            assert dims is not None
-            collection.write(self._writes(plan, documents), dims)
+            collection.write(self._writes(plan, documents))
         return results
 
     def _writes(self, plan: Plan, vectors: Vectors) -> dict[Namespace, Write]:

@@ -1,4 +1,4 @@
-"""One open Chroma collection: its client, its lock, its partitions in memory.
+"""One open Chroma collection: its lock, its partitions in memory, its catalogue of namespaces.
 
 All stores on one path in one process share it, so that each sees what the others write. Writes go
 to Chroma first and then into the cached partitions; a partition whose write failed is dropped, not
@@ -11,15 +11,13 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-import sqlite3
 import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -28,15 +26,14 @@ from langgraph_memory.embedding import (
     fingerprint_from_metadata,
     fingerprint_to_metadata,
 )
-from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError, StoreError
+from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, cut
 from langgraph_memory.store.expiry import Address, Prolonged
 from langgraph_memory.store.large import LargeReader, Scope, ScopeName
-from langgraph_memory.store.partition import Partition, PartitionCache, Snapshot
+from langgraph_memory.store.partition import Limits, Partition, PartitionCache, Snapshot
 from langgraph_memory.store.rows import (
     Namespace,
-    Row,
     StoredItem,
-    item_rows,
     items_from_rows,
     namespace_of,
     namespace_row,
@@ -45,26 +42,23 @@ from langgraph_memory.store.rows import (
     row_id,
     tombstone,
 )
+from langgraph_memory.store.stamps import Clock, is_empty
+from langgraph_memory.store.writing import (
+    Before,
+    Write,
+    Writes,
+    deletions,
+    gone_ids,
+    grown_by,
+    put_rows,
+    touched_ids,
+)
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 Pair = tuple[Partition, Snapshot]
 Large = dict[ScopeName, LargeReader]
 
-COLLECTION = "langgraph_memory"
-SCHEMA = 1
-"""Version of the layout of rows; stored with the collection."""
-
-_PAGE = 5_000  # rows a call reads: Chroma fails above 32,766 with metadata
-_INCLUDE: Any = ["metadatas", "documents", "embeddings"]
-
-
-@dataclass(slots=True)
-class Write:
-    """What one batch changes in one namespace."""
-
-    put: list[StoredItem] = field(default_factory=list)
-    deleted: list[str] = field(default_factory=list)
+_WHOLE_ROWS = ["metadatas", "documents", "embeddings"]
 
 
 class TooLargeError(Exception):
@@ -75,59 +69,43 @@ class TooLargeError(Exception):
         self.rows = rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """What a write has to know of the item that it replaces."""
-
-    created_at: Any
-    indexed: int
-
-
 class Collection:
-    """An open collection, shared by the stores that use it and closed by the last of them."""
+    """An open collection, shared by the stores that use it and closed by the last of them.
+
+    Args:
+        rows: The calls to Chroma.
+        limits: How much is kept in memory.
+        on_close: Called at the end.
+        order: A number that is not below that of any item, in nanoseconds since 1970.
+    """
 
     def __init__(
-        self,
-        client: Any,
-        name: str,
-        cache_bytes: int,
-        partition_limit: int,
-        on_close: Callable[[], None],
-        order: int = 0,
+        self, rows: ChromaRows, limits: Limits, on_close: Callable[[], object], order: int = 0
     ) -> None:
-        self._name = name
+        self._rows = rows
+        self._limits = limits
         self._on_close = on_close
+        self._order = order  # of the latest write; goes on from there if the clock is set back
         self._process = os.getpid()
         self._lock = threading.RLock()
-        self._cache = PartitionCache(cache_bytes)
-        self._partition_limit = partition_limit
-        self._large: dict[ScopeName, int] = {}  # scopes with more rows, and how many
+        self._cache = PartitionCache(limits.cache_bytes)
         self.publishing = threading.Lock()
         """Held for the moment in which a batch becomes visible, and to look at several things."""
         self._prolonged = Prolonged(self.flush)
+        self._large: dict[ScopeName, int] = {}  # what has more rows than are kept, and how many
         self._catalogue: tuple[Namespace, ...] | None = None  # replaced, never changed
         self._announced: set[Namespace] = set()
-        self._order = order  # of the latest write; goes on from there if the clock is set back
         self._closed = False
         self.writer = ThreadPoolExecutor(1, "langgraph-memory-writer")
         self.users = 0
-        with chroma_errors("opening the collection"):
-            self._rows = client.get_or_create_collection(
-                name,
-                embedding_function=None,
-                metadata={"schema": SCHEMA},
-                configuration={"hnsw": {"space": "cosine"}},
-            )
-            self._max_rows = int(client.get_max_batch_size())
-            self._check_layout()
-            self._clean_up()
+        self._clean_up()
 
     # -- the fingerprint --
 
     @property
     def fingerprint(self) -> Fingerprint | None:
         """By what the stored vectors were made; `None` while there are none."""
-        return fingerprint_from_metadata(self._rows.metadata or {})
+        return fingerprint_from_metadata(self._rows.metadata)
 
     def confirm(self, fingerprint: Fingerprint) -> None:
         """Check a whole fingerprint against the stored one, and store it if there is none.
@@ -139,11 +117,8 @@ class Collection:
             stored = self.fingerprint
             if stored is not None:
                 fingerprint.check(stored)
-                return
-            with chroma_errors("storing the embedder's fingerprint"):
-                self._rows.modify(
-                    metadata={"schema": SCHEMA, **fingerprint_to_metadata(fingerprint)}
-                )
+            else:
+                self._rows.modify(fingerprint_to_metadata(fingerprint))
 
     # -- reading --
 
@@ -187,39 +162,19 @@ class Collection:
         known = self._catalogue
         if known is None:
             with self._lock:
-                known = self._known()
-        start = bisect_left(known, prefix)
-        under = itertools.takewhile(
-            lambda namespace: namespace[: len(prefix)] == prefix,
-            itertools.islice(known, start, None),
-        )
-        return list(under)
-
-    def fetch(self, **arguments: Any) -> Any:
-        """Chroma's `get`."""
-        with chroma_errors("reading"):
-            return self._rows.get(**arguments)
-
-    def query(self, **arguments: Any) -> Any:
-        """Chroma's `query`."""
-        with chroma_errors("reading"):
-            return self._rows.query(**arguments)
-
-    def count(self) -> int:
-        """Chroma's `count`: rows of all kinds."""
-        with chroma_errors("reading"):
-            return int(self._rows.count())
+                known = self._catalogue = self._listed()
+        return under(known, prefix)
 
     def living_namespaces(self, now: float) -> list[Namespace]:
         """Return the namespaces that hold an item which has not expired by `now`, sorted."""
         with self._lock:
-            ended = {namespace for namespace, _, _ in self._expired(now)}
+            ended = {namespace for (namespace, _), _ in self._expired(now)}
             empty = {ns for ns in ended if not self._any_present(ns, now)}
             return [ns for ns in self.namespaces() if ns not in empty]
 
     # -- writing --
 
-    def write(self, writes: Mapping[Namespace, Write], dims: int) -> None:
+    def write(self, writes: Writes) -> None:
         """Put and delete items, all of them or none.
 
         An item that replaces another keeps its `created_at`. A failed write leaves the cache
@@ -227,7 +182,6 @@ class Collection:
 
         Args:
             writes: What changes, by namespace; an item is named once.
-            dims: How many dimensions the collection's vectors have.
 
         Raises:
             StoreError: If Chroma fails, or the batch has more rows than it takes at once.
@@ -236,25 +190,19 @@ class Collection:
             self._check_usable()
             before = self._before(writes)
             writes = {ns: self._stamped(ns, write, before) for ns, write in writes.items()}
-            gone = _gone_ids(writes, before)
+            gone = gone_ids(writes, before)
             emptied = self._emptied(writes, gone)
-            rows = self._new_rows(writes, dims)
-            gone |= {row_id(ns): ns for ns in emptied}
             try:
-                self._send(rows, gone, dims)
+                self._land(writes, emptied, gone)
             except BaseException:
-                for namespace in writes:
-                    self._cache.drop(namespace)
-                self._catalogue = None
-                self._announced.clear()
+                self._forget(writes)
                 raise
             with self.publishing:
                 for namespace, write in writes.items():
-                    put = (item.key for item in write.put)
-                    self._prolonged.discard((namespace, key) for key in (*put, *write.deleted))
+                    self._prolonged.discard((namespace, key) for key in write.keys)
                     self._cache.apply(namespace, write.put, write.deleted)
                     self._follow(namespace, write, namespace in emptied)
-                    self._grow(namespace, write, before)
+                    self._count(namespace, grown_by(namespace, write, before))
 
     def purge(self, prefix: Namespace) -> int:
         """Delete all items under a prefix; return how many.
@@ -263,7 +211,11 @@ class Collection:
         """
         with self._lock:
             self._check_usable()
-            return sum(self._purge(namespace) for namespace in self.namespaces(prefix))
+            return self._delete(
+                item
+                for namespace in self.namespaces(prefix)
+                for item in list(self._items_at({"part": part_of(namespace)}))
+            )
 
     # -- expiring --
 
@@ -283,29 +235,21 @@ class Collection:
                 return
             ends = self._prolonged.take()
             try:
-                for page in _pages(list(ends)):
-                    with chroma_errors("writing"):
-                        self._rows.update(
-                            ids=[row_id(*address) for address in page],
-                            metadatas=[{"expires": ends[address]} for address in page],
-                        )
+                for page in cut(list(ends)):
+                    self._rows.update(
+                        [row_id(*address) for address in page],
+                        [{"expires": ends[address]} for address in page],
+                    )
             except BaseException:
                 self._prolonged.update(ends)
                 raise
 
     def sweep(self, now: float) -> int:
         """Delete what has expired by `now`, in seconds since 1970; return how many items."""
-        swept = 0
         with self._lock:
             self._check_usable()
             self.flush()
-            for page in _pages_of_rows(self._expired(now)):
-                writes: dict[Namespace, Write] = {}
-                for namespace, key in page:
-                    writes.setdefault(namespace, Write()).deleted.append(key)
-                self.write(writes, dims=0)  # no rows are written
-                swept += len(page)
-        return swept
+            return self._delete(list(self._expired(now)))
 
     # -- closing --
 
@@ -328,8 +272,6 @@ class Collection:
         """Whether it was opened before this process was forked."""
         return os.getpid() != self._process
 
-    # -- parts of the above; the lock is held --
-
     def _check_usable(self) -> None:
         if self.foreign:
             raise StoreError(
@@ -339,47 +281,29 @@ class Collection:
         if self._closed:
             raise ConfigurationError("this store is closed")
 
-    def _check_layout(self) -> None:
-        metadata = self._rows.metadata or {}
-        space = (self._rows.configuration_json.get("hnsw") or {}).get("space")
-        if metadata.get("schema") != SCHEMA or space != "cosine":
-            raise ConfigurationError(
-                f"the collection {self._name!r} was not written by this version: schema "
-                f"{metadata.get('schema')!r} and distance {space!r}, expected {SCHEMA} and 'cosine'"
-            )
-
-    def _clean_up(self) -> None:
-        """Remove tombstones that a killed process left."""
-        while ids := self._rows.get(where={"state": "tombstone"}, limit=_PAGE, include=[])["ids"]:
-            self._rows.delete(ids=ids)
-
-    def _read(self, where: dict[str, Any], include: Any) -> Iterator[Any]:
-        offset = 0
-        while True:
-            page = self.fetch(where=where, limit=_PAGE, offset=offset, include=include)
-            yield page
-            if len(page["ids"]) < _PAGE:
-                return
-            offset += _PAGE
+    # -- parts of reading; the lock is held --
 
     def _get(self, addresses: Sequence[Address], now: float | None) -> list[StoredItem | None]:
-        found: list[StoredItem | None] = []
-        missing: dict[str, list[int]] = {}
-        for i, (namespace, key) in enumerate(addresses):
-            partition = self._cache.get(namespace)
-            found.append(partition.get(key, now) if partition is not None else None)
-            if partition is None:
-                missing.setdefault(row_id(namespace, key), []).append(i)
-        for page in _pages(list(missing)):
-            rows = self.fetch(ids=page, include=_INCLUDE)
+        cached = {namespace: self._cache.get(namespace) for namespace, _ in addresses}
+        ids = {address: row_id(*address) for address in addresses if cached[address[0]] is None}
+        stored = self._stored_items(ids.values(), now)
+        return [
+            stored.get(ids[ns, key]) if (part := cached[ns]) is None else part.get(key, now)
+            for ns, key in addresses
+        ]
+
+    def _stored_items(self, ids: Iterable[str], now: float | None) -> dict[str, StoredItem | None]:
+        """Return the items that Chroma has now, by the id of their row."""
+        stored = {}
+        for page in cut(list(dict.fromkeys(ids))):
+            rows = self._rows.get(ids=page, include=_WHOLE_ROWS)
             for id, *row in zip(
                 rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
             ):
                 metadata, document, vector = row
                 for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                    for i in missing[id]:
-                        found[i] = self._present(item, now)
-        return found
+                    stored[id] = self._present(item, now)
+        return stored
 
     def _present(self, item: StoredItem, now: float | None) -> StoredItem | None:
         """Return an item with its true end; `None` if it has expired by `now`."""
@@ -391,39 +315,6 @@ class Collection:
             return item
         end = self._prolonged.get((item.namespace, item.key), item.expires)
         return replace(item, expires=end)
-
-    def _expired(self, now: float) -> list[tuple[Namespace, str, int]]:
-        """Return where the items are that have expired, with the number of their rows."""
-        expired = []
-        for page in self._read({"expires": {"$lte": now}}, ["metadatas"]):
-            for metadata in page["metadatas"]:
-                envelope = read_envelope(metadata)
-                address = namespace_of(metadata["part"]), metadata["key"]
-                if self._prolonged.get(address, metadata["expires"]) <= now:
-                    expired.append((*address, max(envelope["vectors"], 1)))
-        return expired
-
-    def _purge(self, namespace: Namespace) -> int:
-        rows: dict[str | None, list[str]] = {}
-        keys = []
-        for page in self._read({"part": part_of(namespace)}, ["metadatas"]):
-            for id, metadata in zip(page["ids"], page["metadatas"], strict=True):
-                rows.setdefault(state := metadata.get("state"), []).append(id)
-                if state in (None, "unindexed"):
-                    keys.append(metadata["key"])
-        # The row by which the namespace is known goes last: whoever fails half way can go on.
-        last = rows.pop("namespace", [])
-        try:
-            for ids in _pages([*itertools.chain(*rows.values()), *last]):
-                with chroma_errors("deleting"):
-                    self._rows.delete(ids=ids)
-        finally:
-            self._prolonged.discard((namespace, key) for key in keys)
-            self._cache.drop(namespace)
-            self._large.clear()  # they are counted anew
-        with self.publishing:
-            self._follow(namespace, Write(), emptied=True)
-        return len(keys)
 
     def _scopes(self, scopes: Sequence[Scope]) -> list[Partition]:
         """Return the partitions of scopes that can be kept in memory; note those that cannot."""
@@ -452,16 +343,16 @@ class Collection:
         documents: list[Any] = []
         vectors: list[Any] = []
         counted = False
-        for parts in _pages([part_of(namespace) for namespace in namespaces]):
-            for page in self._read({"part": {"$in": parts}}, _INCLUDE):
+        for parts in cut([part_of(namespace) for namespace in namespaces]):
+            for page in self._rows.pages({"part": {"$in": parts}}, _WHOLE_ROWS):
                 metadatas += page["metadatas"]
-                is_full = len(page["ids"]) == _PAGE
-                if (is_full and not counted) or len(metadatas) > self._partition_limit:
-                    self._check_fits(namespaces)  # before much is read that cannot be kept
-                    counted = True
                 documents += page["documents"]
                 if len(page["ids"]):
                     vectors.append(page["embeddings"])
+                is_full = len(page["ids"]) >= PAGE
+                if (is_full and not counted) or len(metadatas) > self._limits.partition_rows:
+                    self._check_fits(namespaces)  # before much is read that cannot be kept
+                    counted = True
         matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
         for item in items_from_rows(metadatas, documents, matrix):
@@ -470,16 +361,39 @@ class Collection:
         return [Partition.of(namespace, found) for namespace, found in items.items()]
 
     def _check_fits(self, namespaces: Sequence[Namespace]) -> None:
-        parts = _pages([part_of(namespace) for namespace in namespaces])
-        rows = sum(
-            len(self.fetch(where={"part": {"$in": page}}, include=[])["ids"]) for page in parts
-        )
-        if rows > self._partition_limit:
+        parts = cut([part_of(namespace) for namespace in namespaces])
+        rows = sum(len(self._rows.ids({"part": {"$in": page}})) for page in parts)
+        if rows > self._limits.partition_rows:
             raise TooLargeError(rows)
 
     def _large_reader(self, scope: Scope, now: float | None) -> LargeReader:
         total = self._large[scope.name]
-        return LargeReader(self, scope, total, lambda item: self._present(item, now))
+        return LargeReader(self._rows, scope, total, lambda item: self._present(item, now))
+
+    def _listed(self) -> tuple[Namespace, ...]:
+        found = (
+            namespace_of(metadata["part"])
+            for page in self._rows.pages(
+                {"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"]
+            )
+            for metadata in page["metadatas"]
+            if not is_empty(metadata)
+        )
+        return tuple(sorted(found))
+
+    def _items_at(self, where: dict[str, Any]) -> Iterator[tuple[Address, dict[str, Any]]]:
+        """Yield where items are, and what their rows say of them."""
+        for page in self._rows.pages(where, ["metadatas"]):
+            for metadata in page["metadatas"]:
+                if metadata.get("state") in (None, "unindexed"):
+                    address = namespace_of(metadata["part"]), metadata["key"]
+                    yield address, read_envelope(metadata)
+
+    def _expired(self, now: float) -> Iterator[tuple[Address, dict[str, Any]]]:
+        for address, envelope in self._items_at({"expires": {"$lte": now}}):
+            # Without a time to live another process has put it anew, since its end was written.
+            if "ttl" in envelope and self._prolonged.get(address, now) <= now:
+                yield address, envelope
 
     def _any_present(self, namespace: Namespace, now: float) -> bool:
         scope = Scope.of(namespace)
@@ -488,37 +402,33 @@ class Collection:
             return next(large[scope.name].all(None), None) is not None
         return bool(pairs[namespace][1].alive.any())
 
-    def _known(self) -> tuple[Namespace, ...]:
-        if self._catalogue is None:
-            found = (
-                namespace_of(metadata["part"])
-                for page in self._read({"state": "namespace"}, ["metadatas"])
-                for metadata in page["metadatas"]
-            )
-            self._catalogue = tuple(sorted(found))
-        return self._catalogue
+    # -- parts of writing; the lock is held --
 
-    def _before(self, writes: Mapping[Namespace, Write]) -> dict[str, _Before]:
+    def _before(self, writes: Writes) -> dict[str, Before]:
         """Return what the touched items are now, by the id of their row."""
-        before: dict[str, _Before] = {}
+        before: dict[str, Before] = {}
         unknown: list[str] = []
         for namespace, write in writes.items():
             partition = self._cache.get(namespace)
-            for key in (*(item.key for item in write.put), *write.deleted):
-                id = row_id(namespace, key)
-                if partition is None:
-                    unknown.append(id)
-                elif (item := partition.get(key)) is not None:
-                    before[id] = _Before(item.created_at, len(item.vectors))
-        for page in _pages(unknown):
-            rows = self.fetch(ids=page, include=["metadatas"])
+            if partition is None:
+                unknown += touched_ids({namespace: write})
+                continue
+            for key in write.keys:
+                if (item := partition.get(key)) is not None:
+                    before[row_id(namespace, key)] = Before(item.created_at, len(item.vectors))
+        return before | self._stored_before(unknown)
+
+    def _stored_before(self, ids: Sequence[str]) -> dict[str, Before]:
+        before: dict[str, Before] = {}
+        for page in cut(ids):
+            rows = self._rows.get(ids=page, include=["metadatas"])
             for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
                 if metadata.get("state") != "tombstone":
                     envelope = read_envelope(metadata)
-                    before[id] = _Before(envelope["created_at"], envelope["vectors"])
+                    before[id] = Before(envelope["created_at"], envelope["vectors"])
         return before
 
-    def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, _Before]) -> Write:
+    def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, Before]) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""
         put = []
         for item in write.put:
@@ -528,60 +438,65 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(
-        self, writes: Mapping[Namespace, Write], gone: Mapping[str, Namespace]
-    ) -> set[Namespace]:
-        """Return the namespaces that a write leaves without an item."""
+    def _emptied(self, writes: Writes, gone: Mapping[str, Namespace]) -> dict[Namespace, Clock]:
+        """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
-        return {ns for ns in shrinking if not self._left(ns, writes[ns].deleted, gone)}
+        return {
+            namespace: clock
+            for namespace, clock in self._seen(shrinking).items()
+            if self._loses_all(namespace, writes[namespace].deleted, gone)
+        }
 
-    def _left(
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+        """Return up to which writes of others the cache is right: here there are no others."""
+        return {namespace: {} for namespace in namespaces}
+
+    def _loses_all(
         self, namespace: Namespace, deleted: Sequence[str], gone: Mapping[str, Namespace]
     ) -> bool:
         partition = self._cache.get(namespace)
         if partition is not None:
-            return not len(partition) or bool(partition.keys - set(deleted))
-        there = {"$and": [{"part": part_of(namespace)}, {"state": {"$ne": "tombstone"}}]}
-        own = row_id(namespace)
-        return any(
-            id not in gone and id != own for page in self._read(there, []) for id in page["ids"]
-        )
+            return len(partition) > 0 and partition.keys <= set(deleted)
+        ids = set(self._rows.ids({"part": part_of(namespace)})) - {row_id(namespace)}
+        return bool(ids) and ids <= gone.keys()
 
-    def _new_rows(self, writes: Mapping[Namespace, Write], dims: int) -> list[Row]:
-        rows = [
-            row for write in writes.values() for item in write.put for row in item_rows(item, dims)
-        ]
+    def _land(
+        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+    ) -> None:
+        """Write to Chroma. Deletions ride along as tombstones, so that a batch is one call."""
+        dims = self._dims
         fresh = [ns for ns, write in writes.items() if write.put and ns not in self._announced]
-        return rows + [namespace_row(namespace, dims) for namespace in fresh]
-
-    def _send(self, rows: Sequence[Row], gone: Mapping[str, Namespace], dims: int) -> None:
+        rows = put_rows(writes, dims) + [namespace_row(namespace, dims) for namespace in fresh]
+        ids = [*gone, *map(row_id, emptied)]
         if rows:
-            # Deletions ride along as tombstones, so that the batch is one call.
-            rows = [*rows, *(tombstone(id, namespace, dims) for id, namespace in gone.items())]
-        if len(rows) > self._max_rows or len(gone) > self._max_rows:
-            raise StoreError(
-                f"a batch is written whole, and this one has {max(len(rows), len(gone)):,} rows; "
-                f"Chroma takes {self._max_rows:,} at once: split it"
-            )
+            rows += [tombstone(id, dims) for id in ids]
+        self._rows.check_size(max(len(rows), len(ids)))
         if rows:
-            with chroma_errors("writing"):
-                self._rows.upsert(
-                    ids=[row.id for row in rows],
-                    embeddings=np.stack([row.vector for row in rows]),
-                    metadatas=[row.metadata for row in rows],
-                    documents=[row.document for row in rows],
-                )
-        if gone:
+            self._rows.upsert(lambda: rows)
+        if ids:
             try:
-                with chroma_errors("deleting"):
-                    self._rows.delete(ids=list(gone))
+                self._rows.delete(ids)
             except StoreError:
                 if not rows:
                     raise
                 # The batch has landed: tombstones are passed over, and removed at the next opening.
                 logger.warning("tombstones could not be removed yet", exc_info=True)
 
+    @property
+    def _dims(self) -> int:
+        dims = self._rows.metadata.get("dims")
+        assert dims is not None, "the fingerprint is confirmed before anything is written"
+        return int(dims)
+
+    def _forget(self, namespaces: Iterable[Namespace]) -> None:
+        """Read anew what a failed write may have changed."""
+        for namespace in namespaces:
+            self._cache.drop(namespace)
+        self._catalogue = None
+        self._announced.clear()
+
     def _follow(self, namespace: Namespace, write: Write, emptied: bool) -> None:
+        """Keep the catalogue."""
         if emptied:
             self._announced.discard(namespace)
         elif write.put:
@@ -595,70 +510,43 @@ class Collection:
             here = (namespace,) if write.put else ()
             self._catalogue = (*known[:place], *here, *known[after:])
 
-    def _grow(self, namespace: Namespace, write: Write, before: Mapping[str, _Before]) -> None:
-        """Keep count of the rows of what is too large for memory."""
+    def _count(self, namespace: Namespace, grown: int) -> None:
+        """Keep count of the rows of what is too large for memory, or has become so."""
         partition = self._cache.get(namespace)
-        if partition is not None and len(partition) > self._partition_limit:
+        if partition is not None and len(partition) > self._limits.partition_rows:
             self._cache.drop(namespace)
-        if not self._large:
-            return
-        keys = [*(item.key for item in write.put), *write.deleted]
-        old = [before[id] for key in keys if (id := row_id(namespace, key)) in before]
-        new = sum(max(len(item.vectors), 1) for item in write.put)
-        grown = new - sum(max(item.indexed, 1) for item in old)
         for name, rows in list(self._large.items()):
-            kind, label = name
-            if label == namespace or (kind == "prefix" and label == namespace[: len(label)]):
+            if namespace == name[1] or (name[0] == "prefix" and under([namespace], name[1])):
                 self._large[name] = rows + grown
-                if rows + grown <= self._partition_limit:
+                if rows + grown <= self._limits.partition_rows:
                     del self._large[name]
 
+    def _delete(self, items: Iterable[tuple[Address, dict[str, Any]]]) -> int:
+        deleted = 0
+        for writes in deletions((address, envelope["vectors"]) for address, envelope in items):
+            self.write(writes)
+            deleted += sum(len(write.deleted) for write in writes.values())
+        return deleted
 
-def _gone_ids(
-    writes: Mapping[Namespace, Write], before: Mapping[str, _Before]
-) -> dict[str, Namespace]:
-    """Return the rows that a write leaves behind: deleted items', and fields no longer indexed."""
-    gone: dict[str, Namespace] = {}
-    for namespace, write in writes.items():
-        kept = [(key, 0) for key in write.deleted]
-        kept += [(item.key, max(len(item.vectors), 1)) for item in write.put]
-        for key, fields in kept:
-            old = before.get(row_id(namespace, key))
-            for field_number in range(fields, max(old.indexed, 1) if old else 0):
-                gone[row_id(namespace, key, field_number)] = namespace
-    return gone
-
-
-def _pages(values: Sequence[T]) -> Iterator[list[T]]:
-    return (list(values[i : i + _PAGE]) for i in range(0, len(values), _PAGE))
-
-
-def _pages_of_rows(items: Iterable[tuple[Namespace, str, int]]) -> Iterator[list[Address]]:
-    """Split items, given with how many rows each has, so that Chroma takes each part at once."""
-    page: list[Address] = []
-    total = 0
-    for namespace, key, rows in items:
-        if page and total + rows > _PAGE:
-            yield page
-            page, total = [], 0
-        page.append((namespace, key))
-        total += rows
-    if page:
-        yield page
+    def _clean_up(self) -> None:
+        """Remove tombstones that a killed process left, and what a server's users did."""
+        gone = [
+            id
+            for page in self._rows.pages(
+                {"state": {"$in": ["tombstone", "emptied"]}}, ["metadatas"]
+            )
+            for id, metadata in zip(page["ids"], page["metadatas"], strict=True)
+            if metadata["state"] == "tombstone" or is_empty(metadata)
+        ]
+        for ids in cut(gone):
+            self._rows.delete(ids)
 
 
-@contextmanager
-def chroma_errors(doing: str) -> Iterator[None]:
-    """Turn what Chroma raises into a `StoreError`."""
-    from chromadb.errors import ChromaError
-
-    try:
-        yield
-    except LangGraphMemoryError:
-        raise
-    except AttributeError as error:
-        if "bindings" not in str(error):
-            raise
-        raise StoreError(f"Chroma failed while {doing}: its client is closed") from error
-    except (ChromaError, sqlite3.Error, OSError, RuntimeError, ValueError) as error:
-        raise StoreError(f"Chroma failed while {doing}: {error}") from error
+def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
+    """Return those of the sorted namespaces that begin with a prefix."""
+    return list(
+        itertools.takewhile(
+            lambda namespace: namespace[: len(prefix)] == prefix,
+            itertools.islice(known, bisect_left(known, prefix), None),
+        )
+    )

@@ -11,11 +11,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, cut
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import (
     Namespace,
@@ -37,7 +38,6 @@ nearest 100, but .998 of the nearest 10 (measured with Chroma 1.5.9)."""
 FEW = 32
 """So many namespaces are named to Chroma; of more, those that are not meant are left out here."""
 
-_PAGE = 5_000
 _LAST = 1_000  # rows that are read first for the newest items
 
 
@@ -63,19 +63,6 @@ class Scope:
         return {"part": {"$in": parts}} if len(parts) <= FEW else None
 
 
-class Rows(Protocol):
-    """The rows of a collection, as Chroma gives them."""
-
-    def fetch(self, **arguments: Any) -> Any:
-        """Chroma's `get`."""
-
-    def query(self, **arguments: Any) -> Any:
-        """Chroma's `query`."""
-
-    def count(self) -> int:
-        """Chroma's `count`."""
-
-
 class LargeReader:
     """Reads one scope of a collection.
 
@@ -88,7 +75,7 @@ class LargeReader:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: ChromaRows,
         scope: Scope,
         total: int,
         present: Callable[[StoredItem], StoredItem | None],
@@ -136,7 +123,8 @@ class LargeReader:
     def all(self, filter: Mapping[str, Any] | None) -> Iterator[StoredItem]:
         """Yield all items that meet a filter, without vectors, in no order."""
         return itertools.chain.from_iterable(
-            self._meant(page, filter) for page in self._pages_from(0)
+            self._meant(page["metadatas"], filter)
+            for page in self._rows.pages(self._where, ["metadatas"])
         )
 
     def last(self, filter: Mapping[str, Any] | None, limit: int) -> list[StoredItem]:
@@ -149,28 +137,27 @@ class LargeReader:
         Returns:
             The items without vectors, in no order.
         """
-        start = max(self._total - _LAST, 0)
-        found = [item for page in self._pages_from(start) for item in self._meant(page, filter)]
+        start, end = max(self._total - _LAST, 0), None
+        found = list(self._meant(self._between(start, end), filter))
         while start and len(found) < limit:
-            start, end = max(start - _PAGE, 0), start
-            found += self._meant(self._page(start, end - start), filter)
+            start, end = max(start - PAGE, 0), start
+            found += self._meant(self._between(start, end), filter)
         return found
 
     # -- parts of the above --
 
-    def _pages_from(self, offset: int) -> Iterator[list[Any]]:
+    def _between(self, start: int, end: int | None) -> list[Any]:
+        """Return the rows that were inserted as number `start` and later, before number `end`."""
+        metadatas: list[Any] = []
         while True:
-            page = self._page(offset, _PAGE)
-            yield page
-            if len(page) < _PAGE:
-                return
-            offset += _PAGE
-
-    def _page(self, offset: int, limit: int) -> list[Any]:
-        page = self._rows.fetch(
-            where=self._where, limit=limit, offset=offset, include=["metadatas"]
-        )
-        return list(page["metadatas"])
+            limit = PAGE if end is None else min(end - start, PAGE)
+            page = self._rows.get(
+                where=self._where, limit=limit, offset=start, include=["metadatas"]
+            )
+            metadatas += page["metadatas"]
+            start += limit
+            if len(page["ids"]) < limit or start == end:
+                return metadatas
 
     def _meant(
         self, metadatas: Sequence[Any], filter: Mapping[str, Any] | None
@@ -205,10 +192,7 @@ class LargeReader:
 
     def _rows_of(self, ids: Sequence[str]) -> list[tuple[Any, Any, Any]]:
         rows: list[tuple[Any, Any, Any]] = []
-        for start in range(0, len(ids), _PAGE):
-            page = self._rows.fetch(
-                ids=list(ids[start : start + _PAGE]),
-                include=["metadatas", "documents", "embeddings"],
-            )
-            rows += zip(page["metadatas"], page["documents"], page["embeddings"], strict=True)
+        for page in cut(ids):
+            found = self._rows.get(ids=page, include=["metadatas", "documents", "embeddings"])
+            rows += zip(found["metadatas"], found["documents"], found["embeddings"], strict=True)
         return rows

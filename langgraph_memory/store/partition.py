@@ -24,11 +24,24 @@ from numpy.typing import NDArray
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.stamps import Clock
 
 _MASKS_KEPT = 8
 _BLOCK = 64  # rows looked at together for the newest: more than are usually asked for
 _EMPTY_BYTES = 8_000  # a partition and its index, of a user who has nothing
 _ROW_OVERHEAD_BYTES = 1_200  # a decoded item, its postings and entries, measured on messages
+
+
+CACHE_BYTES = 256 * 1024 * 1024
+PARTITION_ROWS = 50_000
+
+
+class Limits(NamedTuple):
+    """How much of a collection is kept in memory."""
+
+    cache_bytes: int = CACHE_BYTES
+    partition_rows: int = PARTITION_ROWS
+    """How many rows a namespace, or all that one search looks through, may have for that."""
 
 
 class Snapshot(NamedTuple):
@@ -47,6 +60,8 @@ class Partition:
         self.namespace = namespace
         self.bytes = _EMPTY_BYTES
         self.lexical = LexicalIndex()
+        self.clock: Clock = {}
+        """What the namespace's row said before this was loaded, where others write as well."""
         self._items: list[StoredItem] = []
         self._row_of: dict[str, int] = {}
         self._vectors = np.zeros((0, 0), np.float32)
@@ -143,7 +158,9 @@ class Partition:
             if self._ends is not None:
                 item = replace(item, expires=float(self._ends[row]))
             items.append(item)
-        return Partition.of(self.namespace, items)
+        compacted = Partition.of(self.namespace, items)
+        compacted.clock = self.clock
+        return compacted
 
     def similarities(self, query: NDArray[np.float32], snapshot: Snapshot) -> NDArray[np.float32]:
         """Return each row's cosine similarity to a unit vector, of its best text.

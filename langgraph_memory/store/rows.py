@@ -9,7 +9,8 @@ row besides, which the catalogue of namespaces is read from. A row's metadata:
 | `key` | the item's key |
 | `value` | a JSON envelope: the item's value, its times, its number of vectors, its time to live |
 | `expires` | when an item with a time to live ends, in seconds since 1970 |
-| `state` | absent for an item; else `unindexed`, `vector`, `namespace` or `tombstone` |
+| `state` | absent for an item; else `unindexed`, `vector`, `namespace`, `emptied`, `tombstone` |
+| `w_...`, `emptied` | on a server: who wrote to a namespace, and when it was empty (`stamps`) |
 | `user`, `project` or `agent` | our own records: the owner's id as it was given |
 | `type` | our own records: note, episode, message, document |
 | `outcome`, `quality_score`, `duration_ms`, `token_cost` | episodes |
@@ -164,9 +165,10 @@ def namespace_row(namespace: Namespace, dims: int) -> Row:
     return Row(id, _metadata(namespace, state="namespace"), "", seeded_vector(id, dims))
 
 
-def tombstone(id: str, namespace: Namespace, dims: int) -> Row:
+def tombstone(id: str, dims: int) -> Row:
     """Return what replaces a row that is deleted in the same call in which others are written."""
-    return Row(id, _metadata(namespace, state="tombstone"), "", seeded_vector(id, dims))
+    metadata = {**dict.fromkeys(_FIELDS), "state": "tombstone"}
+    return Row(id, metadata, "", seeded_vector(id, dims))
 
 
 def read_envelope(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,14 +12,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from langgraph_memory.store.collection import COLLECTION, Collection, chroma_errors
+from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows, chroma_errors
+from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.owner import DirectoryLock
+from langgraph_memory.store.partition import Limits
+from langgraph_memory.store.server import address, connect, disconnect, is_server, patiently
+from langgraph_memory.store.server_collection import ServerCollection, ServerRows
 
 _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
 
 
-def open_directory(directory: Path, cache_bytes: int, partition_limit: int) -> Collection:
+def open_directory(directory: Path, limits: Limits) -> Collection:
     """Open the collection in a directory, or share it if this process has it open already."""
     directory = directory.expanduser().resolve()
 
@@ -33,9 +37,7 @@ def open_directory(directory: Path, cache_bytes: int, partition_limit: int) -> C
                 client = _persistent_client(str(directory))
             opened.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
-            return Collection(
-                client, COLLECTION, cache_bytes, partition_limit, opened.close, written
-            )
+            return Collection(ChromaRows(client, COLLECTION), limits, opened.close, written)
         except BaseException:
             opened.close()
             raise
@@ -43,17 +45,39 @@ def open_directory(directory: Path, cache_bytes: int, partition_limit: int) -> C
     return _shared(directory, open_new)
 
 
-def open_client(client: Any, cache_bytes: int, partition_limit: int) -> Collection:
+def open_server(url: str, limits: Limits) -> Collection:
+    """Open the collection of a Chroma server, or share it if this process has it open already."""
+    url = url.rstrip("/")
+
+    def open_new() -> Collection:
+        opened = ExitStack()
+        try:
+            with chroma_errors(f"opening {url}, which should be a Chroma server"):
+                client = connect(url, _settings())
+            opened.callback(disconnect, client)
+            return ServerCollection(ServerRows(client, COLLECTION), limits, opened.close)
+        except BaseException:
+            opened.close()
+            raise
+
+    return _shared(url, lambda: patiently(open_new, url))
+
+
+def open_client(client: Any, limits: Limits) -> Collection:
     """Open the collection of a caller's client, which stays theirs to close."""
 
     def open_new() -> Collection:
-        # The closure keeps the client alive, and with it the id by which it is known.
-        return Collection(client, COLLECTION, cache_bytes, partition_limit, lambda: client and None)
+        # The collection keeps the client alive, and with it the id by which it is known.
+        if is_server(client):
+            return ServerCollection(ServerRows(client, COLLECTION), limits, lambda: None)
+        return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)
 
+    if is_server(client):
+        return _shared(id(client), lambda: patiently(open_new, address(client)))
     return _shared(id(client), open_new)
 
 
-def open_in_memory(cache_bytes: int, partition_limit: int) -> Collection:
+def open_in_memory(limits: Limits) -> Collection:
     """Open a collection of its own that is gone when it is closed."""
     import chromadb
 
@@ -62,7 +86,7 @@ def open_in_memory(cache_bytes: int, partition_limit: int) -> Collection:
     return _shared(
         name,
         lambda: Collection(
-            client, name, cache_bytes, partition_limit, lambda: client.delete_collection(name)
+            ChromaRows(client, name), limits, lambda: client.delete_collection(name)
         ),
     )
 

@@ -33,6 +33,7 @@ STORES: dict[RegisteredStore, list[Capability] | None] = {
     stores.sqlite_store: None,
     stores.postgres_store: None,
     stores.chroma_store: None,
+    stores.chroma_server_store: None,
     # The classes for async callers alone share their SQL with the others.
     stores.async_sqlite_store: [Capability.ASYNC],
     stores.async_postgres_store: [Capability.ASYNC],

@@ -23,6 +23,7 @@ from langgraph_memory import ChromaStore
 from langgraph_memory.clock import Clock
 from langgraph_memory.testing import HashingEmbeddings
 from langgraph_memory.testing.conformance import ModelStore, Skipped, store_test
+from tests.servers import BINARY, shared_server
 
 
 @store_test("ModelStore")
@@ -83,6 +84,19 @@ def chroma_store(
 ) -> Iterator[BaseStore]:
     config = index if index is not None else IndexConfig(embed=HashingEmbeddings())
     with ChromaStore.in_memory(index=config, ttl=ttl, clock=clock) as store:
+        yield store
+
+
+@store_test("ChromaStore on a server")
+def chroma_server_store(
+    index: IndexConfig | None, ttl: TTLConfig | None, clock: Clock
+) -> Iterator[BaseStore]:
+    if not BINARY.exists():
+        raise Skipped(f"there is no {BINARY}")
+    server = shared_server()
+    server.clear()
+    config = index if index is not None else IndexConfig(embed=HashingEmbeddings())
+    with ChromaStore(server.url, index=config, ttl=ttl, clock=clock) as store:
         yield store
 
 

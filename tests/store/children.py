@@ -10,7 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 import chromadb
+from langgraph.store.base import Item, PutOp
 
+from langgraph_memory import Memory
 from tests.store.support import open_store
 
 Pipe = Any  # multiprocessing's Connection, which takes no parameters when it runs
@@ -109,3 +111,46 @@ def leave_a_tombstone(pipe: Pipe, directory: str, key: str) -> None:
     rows.upsert(found["ids"], found["embeddings"], [metadata], [""])
     client.close()
     pipe.send(found["ids"])
+
+
+def use_a_store(pipe: Pipe, path: str) -> None:
+    """Call the methods of a store that the parent names, until it hangs up."""
+    with open_store(path) as store:
+        _obey(pipe, store)
+
+
+def use_a_memory(pipe: Pipe, path: str) -> None:
+    """Call the methods of a memory that the parent names, until it hangs up."""
+    with Memory(open_store(path)) as memory:
+        _obey(pipe, memory)
+
+
+def _obey(pipe: Pipe, server: object) -> None:
+    pipe.send("ready")
+    with suppress(EOFError):
+        while True:
+            method, args, kwargs = pipe.recv()
+            found = getattr(server, method)(*args, **kwargs)
+            if isinstance(found, list) and all(isinstance(each, Item) for each in found):
+                found = [(item.key, item.value) for item in found]
+            pipe.send(found)
+
+
+def write_some(pipe: Pipe, path: str, name: str, count: int) -> None:
+    """Add items to one namespace when told to, and later report all that are there."""
+    with open_store(path) as store:
+        store.search(("w",))
+        pipe.send("ready")
+        pipe.recv()
+        for i in range(count):
+            store.batch(
+                [
+                    PutOp(("w",), f"{name}{i}", {"n": i, "t": "moka"}),
+                    PutOp(("w",), "last", {"n": i, "by": name}),
+                    PutOp(("w",), f"{name}{i - 2}", None),
+                ]
+            )
+            store.search(("w",), query="moka")
+        pipe.send("done")
+        pipe.recv()
+        pipe.send(sorted(item.key for item in store.search(("w",), query="moka", limit=1_000)))

@@ -72,7 +72,7 @@ async def test_a_purge_takes_all_rows_of_its_items(tmp_path: Path, do: Do) -> No
 async def test_a_purge_that_failed_half_way_can_be_called_again(
     tmp_path: Path, do: Do, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.collection._PAGE", 4)
+    monkeypatch.setattr("langgraph_memory.store.writing.PAGE", 4)
     with open_store(tmp_path) as store:
         store.batch([PutOp(("a",), str(n), {"n": n}) for n in range(10)])
         with (

@@ -96,7 +96,7 @@ def read(rows: list[Row]) -> list[StoredItem]:
 @given(st.lists(items(), unique_by=lambda item: (item.namespace, item.key), max_size=4))
 def test_items_are_read_from_their_rows_first_written_first(given: list[StoredItem]) -> None:
     rows = [row for item in given for row in item_rows(item, DIMS)]
-    others = [namespace_row(("a",), DIMS), tombstone(row_id(("a",), "gone"), ("a",), DIMS)]
+    others = [namespace_row(("a",), DIMS), tombstone(row_id(("a",), "gone"), DIMS)]
     found = read([others[0], *rows, others[1]])
     assert [item.order for item in found] == sorted(item.order for item in given)
     by_address = {(item.namespace, item.key): item for item in found}
@@ -134,7 +134,7 @@ def test_every_row_sets_the_same_keys() -> None:
         *item_rows(episode, DIMS),
         *item_rows(stored_item("k"), DIMS),
         namespace_row(("a",), DIMS),
-        tombstone("id", ("a",), DIMS),
+        tombstone("id", DIMS),
     ]
     assert len({frozenset(row.metadata) for row in rows}) == 1
     assert all(isinstance(row.document, str) for row in rows)

@@ -1,0 +1,165 @@
+"""The calls to one Chroma collection; what Chroma raises becomes a `StoreError`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError, StoreError
+from langgraph_memory.store.rows import Row
+
+T = TypeVar("T")
+
+COLLECTION = "langgraph_memory"
+SCHEMA = 1
+"""Version of the layout of rows; stored with the collection."""
+
+PAGE = 5_000
+"""Rows that a call reads: Chroma fails above 32,766 with metadata."""
+
+Where = dict[str, Any] | None
+"""A filter as Chroma takes it; `None` is all rows."""
+
+
+class ChromaRows:
+    """The rows of the collection `name`, made if it is not there.
+
+    Raises:
+        ConfigurationError: If a collection of that name was not written by this version.
+        StoreError: If Chroma fails; so do all methods.
+    """
+
+    def __init__(self, client: Any, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._collection = self._call("opening the collection", self._open)
+        self.max_rows = int(client.get_max_batch_size())
+        """So many rows Chroma writes at once."""
+        self._check_layout()
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What is stored with the collection itself."""
+        return self._collection.metadata or {}
+
+    def modify(self, metadata: Mapping[str, Any]) -> None:
+        """Store something with the collection itself, beside the version of its layout."""
+        metadata = {"schema": SCHEMA, **metadata}
+        self._call("describing itself", partial(self._collection.modify, metadata=metadata))
+
+    def count(self) -> int:
+        """Return how many rows there are, of all kinds."""
+        return int(self._call("counting", self._collection.count))
+
+    def get(self, **arguments: Any) -> Any:
+        """Chroma's `get`, for at most `PAGE` rows."""
+        return self._call("reading", partial(self._collection.get, **arguments))
+
+    def ids(self, where: Where) -> list[str]:
+        """Return the ids of all rows that meet a filter, first inserted first."""
+        return list(self.get(where=where, include=[])["ids"])
+
+    def pages(self, where: Where, include: Sequence[str]) -> Iterator[Any]:
+        """Yield all rows that meet a filter, `PAGE` at a time, first inserted first."""
+        offset = 0
+        while True:
+            page = self.get(where=where, limit=PAGE, offset=offset, include=include)
+            yield page
+            if len(page["ids"]) < PAGE:
+                return
+            offset += PAGE
+
+    def query(self, **arguments: Any) -> Any:
+        """Chroma's `query`."""
+        return self._call("searching", partial(self._collection.query, **arguments))
+
+    def upsert(self, rows: Callable[[], Sequence[Row]]) -> None:
+        """Write rows, all or none; they are asked for anew at each attempt."""
+        self._call("writing", lambda: self._upsert(rows()))
+
+    def update(self, ids: Sequence[str], metadatas: Sequence[Mapping[str, Any]]) -> None:
+        """Change the metadata of rows; ids that are not there are passed over."""
+        update = partial(self._collection.update, ids=list(ids), metadatas=list(metadatas))
+        self._call("writing", update)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete rows, all or none."""
+        self._call("deleting", partial(self._collection.delete, ids=list(ids)))
+
+    def check_size(self, rows: int) -> None:
+        """Refuse to write more rows than Chroma takes at once."""
+        if rows > self.max_rows:
+            raise StoreError(
+                f"a batch is written whole, and this one has {rows:,} rows; "
+                f"Chroma takes {self.max_rows:,} at once: split it"
+            )
+
+    # -- parts of the above --
+
+    def _call(self, doing: str, call: Callable[[], T]) -> T:
+        with chroma_errors(doing):
+            return call()
+
+    def _open(self) -> Any:
+        return self._client.get_or_create_collection(
+            self._name,
+            embedding_function=None,
+            metadata={"schema": SCHEMA},
+            configuration={"hnsw": {"space": "cosine"}},
+        )
+
+    def _check_layout(self) -> None:
+        schema = self.metadata.get("schema")
+        space = (self._collection.configuration_json.get("hnsw") or {}).get("space")
+        if schema != SCHEMA or space != "cosine":
+            raise ConfigurationError(
+                f"the collection {self._name!r} was not written by this version: schema "
+                f"{schema!r} and distance {space!r}, expected {SCHEMA} and 'cosine'"
+            )
+
+    def _upsert(self, rows: Sequence[Row]) -> None:
+        self._collection.upsert(
+            ids=[row.id for row in rows],
+            embeddings=np.stack([row.vector for row in rows]),
+            metadatas=[row.metadata for row in rows],
+            documents=[row.document for row in rows],
+        )
+
+
+def cut(values: Sequence[T]) -> Iterator[list[T]]:
+    """Cut values into as many as one call reads."""
+    return (list(values[i : i + PAGE]) for i in range(0, len(values), PAGE))
+
+
+@contextmanager
+def chroma_errors(doing: str) -> Iterator[None]:
+    """Turn what Chroma raises into a `StoreError`."""
+    import httpx
+    from chromadb.errors import ChromaError
+
+    try:
+        yield
+    except LangGraphMemoryError:
+        raise
+    except AttributeError as error:
+        if "bindings" not in str(error):
+            raise
+        raise StoreError(f"Chroma failed while {doing}: its client is closed") from error
+    except (
+        ChromaError,
+        httpx.HTTPError,
+        sqlite3.Error,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:
+        raise StoreError(f"Chroma failed while {doing}: {error}") from error
+    except Exception as error:
+        if type(error) is not Exception:  # which Chroma raises for what it cannot read of a server
+            raise
+        raise StoreError(f"Chroma failed while {doing}: {str(error)[:200]}") from error

@@ -1,0 +1,190 @@
+"""A collection on a Chroma server, which other processes read and write at the same time.
+
+Each call asks the rows of the namespaces for their clocks (`stamps`) and drops the partitions that
+another process has written to. Each write raises this process's numbers in the call that carries
+the items. Nothing is deleted while others may write: Chroma has no delete that asks first, and one
+that comes after our tombstone would take what another process put there in between. Tombstones
+stay, with neither text nor namespace, until their key is put again or the folder is opened
+directly.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from langgraph_memory.embedding import Fingerprint
+from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, Where, cut
+from langgraph_memory.store.collection import Collection, Large, Pair, under
+from langgraph_memory.store.expiry import Address
+from langgraph_memory.store.large import Scope
+from langgraph_memory.store.partition import Limits, Partition
+from langgraph_memory.store.rows import (
+    Namespace,
+    Row,
+    StoredItem,
+    namespace_row,
+    row_id,
+    tombstone,
+)
+from langgraph_memory.store.server import address, patiently
+from langgraph_memory.store.stamps import (
+    Clock,
+    clock_of,
+    covers,
+    emptied_marks,
+    new_writer,
+    put_marks,
+    surplus,
+)
+from langgraph_memory.store.writing import Before, Write, Writes, put_rows, touched_ids
+
+T = TypeVar("T")
+
+
+class ServerRows(ChromaRows):
+    """The calls to a collection of a server, which wait while it is away."""
+
+    def __init__(self, client: Any, name: str) -> None:
+        self._server = address(client)
+        super().__init__(client, name)
+
+    def pages(self, where: Where, include: Sequence[str]) -> Iterator[Any]:
+        first = self.get(where=where, limit=PAGE, include=include)
+        yield first
+        if len(first["ids"]) == PAGE:
+            # Pages by offset would shift when a row among them becomes a tombstone.
+            known = set(first["ids"])
+            for ids in cut([id for id in self.ids(where) if id not in known]):
+                yield self.get(ids=ids, include=include)
+
+    def look_again(self) -> None:
+        """Read the collection's own metadata anew, which Chroma's client keeps as it was."""
+        open = partial(self._client.get_collection, self._name, embedding_function=None)
+        self._collection = self._call("reading the embedder's fingerprint", open)
+
+    def _call(self, doing: str, call: Callable[[], T]) -> T:
+        return patiently(partial(super()._call, doing, call), self._server)
+
+
+class ServerCollection(Collection):
+    """An open collection of a server."""
+
+    _rows: ServerRows
+
+    def __init__(self, rows: ServerRows, limits: Limits, on_close: Callable[[], object]) -> None:
+        self._own = new_writer()
+        self._number = 0
+        super().__init__(rows, limits, on_close)
+
+    def confirm(self, fingerprint: Fingerprint) -> None:
+        with self._lock:
+            self._check_usable()
+            self._rows.look_again()
+            if self.fingerprint is None:
+                super().confirm(fingerprint)
+                self._rows.look_again()  # another process may have stored its own at the same time
+            super().confirm(fingerprint)
+
+    def read(
+        self, addresses: Sequence[Address], scopes: Sequence[Scope], now: float | None = None
+    ) -> tuple[list[StoredItem | None], dict[Namespace, Pair], Large]:
+        self._check_usable()
+        if not scopes:
+            stored = self._stored_items((row_id(*address) for address in addresses), now)
+            return [stored.get(row_id(*address)) for address in addresses], {}, {}
+        kept = {ns for s in scopes if s.name not in self._large for ns in s.namespaces}
+        clocks = self._clocks(kept | {namespace for namespace, _ in addresses})
+        if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
+            return super().read(addresses, scopes, now)
+        with self._lock:  # else a load that began before these clocks could end now
+            self._drop_outdated(clocks)
+            return super().read(addresses, scopes, now)
+
+    def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
+        # Read at each use: whether one is empty can change without a word in any other row.
+        self._check_usable()
+        return under(self._listed(), prefix)
+
+    # -- parts of what the base does --
+
+    def _clean_up(self) -> None:
+        """Leave tombstones: another process may be putting their keys."""
+
+    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
+        clocks = self._clocks(namespaces)  # before: a write in between costs one more load
+        partitions = super()._load(namespaces)
+        for partition in partitions:
+            partition.clock = clocks[partition.namespace]
+        return partitions
+
+    def _before(self, writes: Writes) -> dict[str, Before]:
+        return self._stored_before(touched_ids(writes))
+
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+        clocks = self._clocks(namespaces)
+        self._drop_outdated(clocks)
+        return clocks
+
+    def _land(
+        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+    ) -> None:
+        dims = self._dims
+        putting = {namespace for namespace, write in writes.items() if write.put}
+        rows = put_rows(writes, dims) + [tombstone(id, dims) for id in gone]
+        touched = sorted(putting | set(gone.values()))
+        self._rows.check_size(len(rows) + len(touched))
+        clocks = self._clocks(putting)
+        removed = {namespace: surplus(self._own, clocks[namespace]) for namespace in putting}
+
+        def attempt() -> list[Row]:
+            # Each time with a new number: another process may have written since the last.
+            self._number = max(self._number + 1, time.time_ns())
+            return [*rows, *map(stamped, touched)]
+
+        def stamped(namespace: Namespace) -> Row:
+            row = namespace_row(namespace, dims)
+            if namespace in putting:
+                marks = put_marks(self._own, self._number, removed[namespace])
+            elif namespace in emptied:
+                marks = emptied_marks(self._own, self._number, emptied[namespace])
+            else:
+                marks = {self._own: self._number}
+            return replace(row, metadata=row.metadata | marks)
+
+        if rows:
+            self._rows.upsert(attempt)
+        for namespace, keys in removed.items():
+            if keys:
+                self._cache.drop(namespace)
+
+    def _forget(self, namespaces: Iterable[Namespace]) -> None:
+        super()._forget(namespaces)
+        self._own = new_writer()  # what failed may land yet, and is then to be noticed as another's
+
+    def _follow(self, namespace: Namespace, write: Write, emptied: bool) -> None:
+        """Keep nothing in mind of the catalogue."""
+
+    # -- clocks --
+
+    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+        """Return what the rows of namespaces say now."""
+        clocks: dict[Namespace, Clock] = {namespace: {} for namespace in namespaces}
+        namespace_by_id = {row_id(namespace): namespace for namespace in clocks}
+        for page in cut(list(namespace_by_id)):
+            rows = self._rows.get(ids=page, include=["metadatas"])
+            for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
+                clocks[namespace_by_id[id]] = clock_of(metadata)
+        return clocks
+
+    def _is_current(self, namespace: Namespace, clock: Clock) -> bool:
+        partition = self._cache.get(namespace)
+        return partition is not None and covers(partition.clock, clock, self._own)
+
+    def _drop_outdated(self, clocks: Mapping[Namespace, Clock]) -> None:
+        for namespace, clock in clocks.items():
+            if not self._is_current(namespace, clock):
+                self._cache.drop(namespace)
