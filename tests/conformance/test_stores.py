@@ -14,4 +14,4 @@ test_model_store = conformance_tests(model_store)
 test_in_memory_store = conformance_tests(in_memory_store)
 test_chroma_store = conformance_tests(chroma_store)
 # `make conformance` runs all of them; most would repeat what the store does without a server.
-test_chroma_server_store = conformance_tests(chroma_server_store, capabilities=["base"])
+test_chroma_server_store = conformance_tests(chroma_server_store, capabilities=["base", "ttl"])

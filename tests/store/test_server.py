@@ -209,6 +209,73 @@ def test_what_one_process_writes_is_what_any_other_reads_next(
         assert reader.list_namespaces() == sorted({namespace for namespace, _ in expected})
 
 
+# -- what expires, is purged, or is large ----------------------------------------------------------
+
+
+async def test_what_is_swept_or_purged_is_gone_for_all(another: Open, do: Do) -> None:
+    clock = ManualClock()
+    ours, theirs = another(clock=clock), another(clock=clock)
+    ours.put(("a",), "short", {"n": 1}, ttl=1)
+    ours.put(("a",), "long", {"n": 2})
+    ours.put(("b",), "k", {"n": 3})
+    assert len(theirs.search(())) == 3
+    clock.advance(minutes=2)
+    assert await do(ours, "sweep_ttl") == 1
+    assert keys(await do(theirs, "search", ("a",))) == ["long"]
+    assert await do(ours, "purge", ("a",)) == 1
+    assert keys(await do(theirs, "search", ())) == ["k"]
+    assert await do(theirs, "list_namespaces") == [("b",)]
+    theirs.put(("a",), "short", {"n": 4})
+    assert keys(await do(ours, "search", ("a",))) == ["short"]
+
+
+def test_a_life_that_one_process_prolonged_is_not_ended_by_another(another: Open) -> None:
+    clock = ManualClock()
+    ours, theirs = another(clock=clock), another(clock=clock)
+    ours.put(("a",), "k", {"n": 1}, ttl=60)
+    clock.advance(minutes=40)
+    ours.get(("a",), "k")
+    ours.sweep_ttl()  # which writes what was prolonged
+    clock.advance(minutes=40)
+    assert theirs.sweep_ttl() == 0
+    assert theirs.get(("a",), "k", refresh_ttl=False) is not None
+
+
+@pytest.mark.parametrize("then", ["put", "delete"])
+def test_what_was_prolonged_here_is_left_alone_if_it_was_put_anew_there(
+    another: Open, then: str
+) -> None:
+    clock = ManualClock()
+    ours, theirs = another(clock=clock), another(clock=clock)
+    ours.put(("a",), "k", {"n": 1}, ttl=60)
+    ours.get(("a",), "k")
+    if then == "put":
+        theirs.put(("a",), "k", {"n": 2})
+    else:
+        theirs.delete(("a",), "k")
+    ours.sweep_ttl()
+    clock.advance(days=1)
+    assert ours.sweep_ttl() == 0
+    for store in (ours, theirs, another()):
+        assert keys(store.search(("a",))) == (["k"] if then == "put" else [])
+
+
+async def test_what_is_too_large_for_memory_is_read_as_it_is_now(another: Open, do: Do) -> None:
+    ours, theirs = another(partition_limit=20), another(partition_limit=20)
+    ours.batch([PutOp(("a",), str(n), {"text": f"moka {n}"}) for n in range(60)])
+    for store in (ours, theirs):
+        assert len(await do(store, "search", ("a",), limit=100)) == 60
+    theirs.put(("a",), "new", {"text": "a tea pot"})
+    theirs.delete(("a",), "7")
+    assert keys(await do(ours, "search", ("a",), query="tea pot", limit=1)) == ["new"]
+    assert keys(await do(ours, "search", ("a",), limit=1)) == ["new"]
+    assert len(await do(ours, "search", ("a",), query="moka", limit=100)) == 60
+    assert await do(ours, "get", ("a",), "7") is None
+    assert await do(theirs, "purge", ("a",)) == 60
+    assert await do(ours, "search", ("a",), query="moka") == []
+    assert await do(ours, "list_namespaces") == []
+
+
 # -- at one moment --------------------------------------------------------------------------------
 
 
