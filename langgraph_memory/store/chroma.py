@@ -109,7 +109,7 @@ class ChromaStore(BaseStore):
         if client is not None:
             self._use(open_client(client, cache_bytes))
         else:
-            self._use(open_directory(Path(str(path)), cache_bytes))
+            self._use(open_directory(Path(str(path)), cache_bytes, self._embedder))
 
     @classmethod
     def in_memory(

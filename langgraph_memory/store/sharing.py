@@ -5,6 +5,7 @@ So each sees what the others write, and Chroma is not asked to open a directory 
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable
@@ -12,15 +13,24 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from langgraph_memory.store.collection import COLLECTION, Collection, chroma_errors
+from langgraph_memory.embedding import Embedder
+from langgraph_memory.errors import StoreError
+from langgraph_memory.store.client import persistent_client, settings
+from langgraph_memory.store.collection import COLLECTION, Collection
 from langgraph_memory.store.owner import DirectoryLock
+from langgraph_memory.store.repair import index_state, make_ready
+
+logger = logging.getLogger(__name__)
 
 _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
 
 
-def open_directory(directory: Path, cache_bytes: int) -> Collection:
-    """Open the collection in a directory, or share it if this process has it open already."""
+def open_directory(directory: Path, cache_bytes: int, embedder: Embedder) -> Collection:
+    """Open the collection in a directory, or share it if this process has it open already.
+
+    A broken index is repaired first, with the embedder.
+    """
     directory = directory.expanduser().resolve()
 
     def open_new() -> Collection:
@@ -29,8 +39,9 @@ def open_directory(directory: Path, cache_bytes: int) -> Collection:
             lock = DirectoryLock(directory)
             lock.acquire()
             opened.callback(lock.release)
-            with chroma_errors(f"opening {directory}"):
-                client = _persistent_client(str(directory))
+            make_ready(directory, lock, embedder)
+            client = persistent_client(directory)
+            opened.callback(_note_state, lock)
             opened.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
             return Collection(client, COLLECTION, cache_bytes, opened.close, written)
@@ -39,6 +50,14 @@ def open_directory(directory: Path, cache_bytes: int) -> Collection:
             raise
 
     return _shared(directory, open_new)
+
+
+def _note_state(lock: DirectoryLock) -> None:
+    """Say that the index was left whole; without it, it is examined at the next opening."""
+    try:
+        lock.say_checked(index_state(lock.directory))
+    except StoreError:
+        logger.info("how %s was left could not be noted", lock.directory, exc_info=True)
 
 
 def open_client(client: Any, cache_bytes: int) -> Collection:
@@ -56,29 +75,11 @@ def open_in_memory(cache_bytes: int) -> Collection:
     import chromadb
 
     name = f"{COLLECTION}_{uuid.uuid4().hex}"  # all clients in memory see the same collections
-    client = chromadb.EphemeralClient(settings=_settings())
+    client = chromadb.EphemeralClient(settings=settings())
     return _shared(
         name,
         lambda: Collection(client, name, cache_bytes, lambda: client.delete_collection(name)),
     )
-
-
-def _persistent_client(directory: str) -> Any:
-    import chromadb
-    from chromadb.api.shared_system_client import SharedSystemClient
-
-    try:
-        return chromadb.PersistentClient(directory, settings=_settings())
-    except BaseException:
-        # Chroma keeps what failed to start, and would hand it out at the next attempt.
-        SharedSystemClient._identifier_to_system.pop(directory, None)
-        raise
-
-
-def _settings() -> Any:
-    from chromadb.config import Settings
-
-    return Settings(anonymized_telemetry=False)
 
 
 def release(collection: Collection) -> None:

@@ -1,0 +1,153 @@
+"""A directory looked after by hand: doctor, another embedder, compaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from langgraph_memory.embedding import Embed, Embedder
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.store.collection import COLLECTION
+from langgraph_memory.store.index_files import find_damage
+from langgraph_memory.store.owner import DirectoryLock
+from langgraph_memory.store.rebuild import Progress
+from langgraph_memory.store.repair import (
+    compact_collection,
+    confirmed,
+    examine,
+    finish_interrupted,
+    give_back_space,
+    index_state,
+    quarantine,
+    repair,
+    replace,
+    stored,
+    vectors_from,
+)
+from langgraph_memory.store.tables import DATABASE, StoredCollection, reading, row_count
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found in a directory, and what was done about it, in words."""
+
+    rows: int
+    """Rows of the collection: items, their further indexed fields, namespaces."""
+    found: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+
+
+def doctor(
+    path: str | Path, embed: Embed | None = None, *, on_progress: Progress | None = None
+) -> Report:
+    """Examine a directory from the ground up, and repair its vector index if it is broken.
+
+    Chroma reads every vector in a child process, whatever the last owner said.
+
+    Args:
+        path: A directory that nothing has open.
+        embed: The embedder that it was written with; used if vectors have to be made again.
+        on_progress: Called with the rows done and all rows, instead of a bar on the terminal.
+
+    Raises:
+        StoreLockedError: If the directory is open.
+        StoreError: If it cannot be read or repaired.
+        EmbedderMismatchError: If vectors have to be made, and another embedder made the others.
+
+    Example:
+        >>> from langgraph_memory import ChromaStore, doctor
+        >>> with ChromaStore("./memory") as store:
+        ...     store.put(("beans",), "1", {"text": "Colombia"})
+        >>> doctor("./memory")
+        Report(rows=2, found=(), done=())
+    """
+    with _owned(path) as (directory, lock, main):
+        damage = examine(directory, main)
+        done: tuple[str, ...] = ()
+        if damage is not None:
+            rows = repair(directory, main, damage, Embedder(embed), on_progress)
+            done = (f"made {rows:,} vectors again",)
+        else:
+            rows = _rows(directory, main)
+        lock.say_checked(index_state(directory))
+        return Report(rows, (damage,) if damage else (), done)
+
+
+def reembed(
+    path: str | Path, embed: Embed | None, *, on_progress: Progress | None = None
+) -> Report:
+    """Move a directory to another embedder: make all vectors again, from the stored texts.
+
+    Until the end the old vectors are in place. If it is killed, the next call goes on from there,
+    and embeds what was written in the meantime.
+
+    Args:
+        path: A directory that nothing has open.
+        embed: The new embedder, as `ChromaStore` takes it; `None` is the embedded default.
+        on_progress: Called with the rows done and all rows, instead of a bar on the terminal.
+
+    Raises:
+        StoreLockedError: If the directory is open.
+        StoreError: If it cannot be read or written.
+    """
+    with _owned(path) as (directory, lock, main):
+        damage = find_damage(directory, main)
+        done: list[str] = []
+        if damage is not None and (moved := quarantine(directory, main)):
+            done.append(f"moved the broken index to {moved}")
+        embedder = Embedder(embed)
+        fingerprint = confirmed(embedder, None)
+        rows = replace(directory, fingerprint, vectors_from(embedder), "Embedding", on_progress)
+        done.append(f"made {rows:,} vectors with {fingerprint.describe()}")
+        lock.say_checked(index_state(directory))
+        return Report(rows, (damage,) if damage else (), tuple(done))
+
+
+def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
+    """Rebuild the index without deleted elements, and give back all space that is not used.
+
+    No text is embedded.
+
+    Args:
+        path: A directory that nothing has open.
+        on_progress: Called with the rows done and all rows, instead of a bar on the terminal.
+
+    Raises:
+        StoreLockedError: If the directory is open.
+        StoreError: If it cannot be read or written, or its index is broken: `doctor` repairs it.
+    """
+    with _owned(path) as (directory, lock, main):
+        before = _size(directory)
+        rows = compact_collection(directory, main, on_progress)
+        give_back_space(directory)
+        lock.say_checked(index_state(directory))
+        return Report(rows, done=(f"gave back {before - _size(directory):,} bytes",))
+
+
+@contextmanager
+def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollection]]:
+    """Take a directory that holds a memory, for the time of a block."""
+    directory = Path(path).expanduser().resolve()
+    if not (directory / DATABASE).is_file():
+        raise ConfigurationError(f"there is no memory in {directory}: {DATABASE} is missing")
+    lock = DirectoryLock(directory)
+    lock.acquire()
+    try:
+        finish_interrupted(directory)
+        main = stored(directory, COLLECTION)
+        if main is None:
+            raise ConfigurationError(f"{directory} has no collection {COLLECTION!r}")
+        yield directory, lock, main
+    finally:
+        lock.release()
+
+
+def _rows(directory: Path, collection: StoredCollection) -> int:
+    with reading(directory) as connection:
+        return row_count(connection, collection)
+
+
+def _size(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
