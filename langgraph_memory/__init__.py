@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from langgraph_memory.sessions import Sessions as Sessions
     from langgraph_memory.sessions import open_sessions as open_sessions
     from langgraph_memory.store.chroma import ChromaStore as ChromaStore
+    from langgraph_memory.store.maintenance import Report as Report
+    from langgraph_memory.store.maintenance import compact as compact
+    from langgraph_memory.store.maintenance import doctor as doctor
+    from langgraph_memory.store.maintenance import reembed as reembed
 
 __version__ = "0.1.0"
 
@@ -67,6 +71,7 @@ _MODULE_OF = {
         ),
         "ranking": ("Quotas", "Ranking"),
         "records": ("Change", "Episode", "Hit", "Message", "Note", "Recalled", "Receipt"),
+        "store.maintenance": ("Report", "compact", "doctor", "reembed"),
         "sessions": ("Session", "Sessions", "open_sessions"),
     }.items()
     for name in names

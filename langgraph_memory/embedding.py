@@ -135,8 +135,8 @@ class Fingerprint:
             raise EmbedderMismatchError(
                 f"this memory was written with the embedder {stored.describe(alike)}, and was "
                 f"opened with {self.describe(alike)}. Open it with the embedder it was written "
-                "with (embed=...), or start a new directory and add the texts again: vectors of "
-                "two embedders cannot be compared"
+                "with (embed=...), or move the directory to the new one: langgraph_memory.reembed "
+                "makes all vectors again. Vectors of two embedders cannot be compared"
             )
 
     def describe(self, closely: bool = False) -> str:
@@ -163,6 +163,13 @@ class Embedder:
         """Whether `PROBE` has to be embedded before the fingerprint is whole."""
         fingerprint = self.fingerprint
         return fingerprint.dims is None or (self._anonymous and fingerprint.probe is None)
+
+    @property
+    def only_async(self) -> bool:
+        """Whether it is a coroutine function, which `embed` cannot call."""
+        return isinstance(self.embeddings, EmbeddingsLambda) and not hasattr(
+            self.embeddings, "func"
+        )
 
     def learn(self, probe: NDArray[np.float32]) -> None:
         """Complete the fingerprint from the vector of `PROBE`, of shape `(dimensions,)`."""

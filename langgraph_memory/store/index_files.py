@@ -96,18 +96,25 @@ def find_damage(directory: Path, collection: StoredCollection) -> str | None:
         StoreError: If the database is not readable.
     """
     folder = directory / collection.index_segment
-    indexed: set[str] = set()
     if (folder / PICKLE).is_file():  # without it nothing was indexed yet, and the rest is empty
         pickle = (folder / PICKLE).read_bytes()
         if damage := _damaged_pickle(pickle):
             return damage
-        indexed = _maps(pickle)[0]
         # Chroma does not load an index of which every row was deleted.
-        if indexed and (damage := _damaged_files(folder, _elements(pickle), collection.dims)):
+        if _maps(pickle)[0] and (damage := _damaged_files(folder, pickle, collection.dims)):
             return damage
+    rows, vectors = rows_and_vectors(directory, collection)
+    return f"{rows - vectors:,} rows have no vector" if vectors < rows else None
+
+
+def rows_and_vectors(directory: Path, collection: StoredCollection) -> tuple[int, int]:
+    """Return how many rows there are, and how many of them are in the index or the queue."""
+    file = directory / collection.index_segment / PICKLE
+    maps = _maps(file.read_bytes()) if file.is_file() else []
     with reading(directory) as connection:
-        lost = row_ids(connection, collection) - queued_ids(connection, collection) - indexed
-    return f"{len(lost):,} rows have no vector" if lost else None
+        rows = row_ids(connection, collection)
+        vectors = queued_ids(connection, collection).union(*maps[:1])
+    return len(rows), len(rows & vectors)
 
 
 def deleted_and_live(directory: Path, collection: StoredCollection) -> tuple[int, int]:
@@ -132,13 +139,14 @@ def _damaged_pickle(pickle: bytes) -> str | None:
     return None
 
 
-def _damaged_files(folder: Path, elements: int | None, dims: int) -> str | None:
+def _damaged_files(folder: Path, pickle: bytes, dims: int) -> str | None:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         return f"{', '.join(missing)} missing"
     header = _Header.read(folder / "header.bin")
     if header is None or not header.fits(dims):
         return f"header.bin is no header of an index of {dims} dimensions"
+    elements = _elements(pickle)
     if header.elements != elements:
         return f"header.bin has {header.elements:,} elements, {PICKLE} {elements:,}"
     for name, size in (("data_level0.bin", header.record), ("length.bin", 4)):

@@ -8,25 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from langgraph_memory.embedding import Embed, Embedder
-from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.collection import COLLECTION
-from langgraph_memory.store.index_files import find_damage
+from langgraph_memory.store.index_files import rows_and_vectors
 from langgraph_memory.store.owner import DirectoryLock
 from langgraph_memory.store.rebuild import Progress
 from langgraph_memory.store.repair import (
     compact_collection,
     confirmed,
+    damage_since_checked,
     examine,
     finish_interrupted,
     give_back_space,
-    index_state,
     quarantine,
     repair,
     replace,
+    say_checked,
     stored,
     vectors_from,
 )
-from langgraph_memory.store.tables import DATABASE, StoredCollection, reading, row_count
+from langgraph_memory.store.tables import DATABASE, StoredCollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Report:
 
     rows: int
     """Rows of the collection: items, their further indexed fields, namespaces."""
+    vectors: int
+    """How many of them have a vector, in the end."""
     found: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
 
@@ -61,18 +64,15 @@ def doctor(
         >>> with ChromaStore("./memory") as store:
         ...     store.put(("beans",), "1", {"text": "Colombia"})
         >>> doctor("./memory")
-        Report(rows=2, found=(), done=())
+        Report(rows=2, vectors=2, found=(), done=())
     """
     with _owned(path) as (directory, lock, main):
         damage = examine(directory, main)
         done: tuple[str, ...] = ()
         if damage is not None:
-            rows = repair(directory, main, damage, Embedder(embed), on_progress)
-            done = (f"made {rows:,} vectors again",)
-        else:
-            rows = _rows(directory, main)
-        lock.say_checked(index_state(directory))
-        return Report(rows, (damage,) if damage else (), done)
+            made = repair(directory, main, damage, Embedder(embed), on_progress)
+            done = (f"made {made:,} vectors again",)
+        return _report(directory, lock, damage, *done)
 
 
 def reembed(
@@ -93,16 +93,14 @@ def reembed(
         StoreError: If it cannot be read or written.
     """
     with _owned(path) as (directory, lock, main):
-        damage = find_damage(directory, main)
-        done: list[str] = []
-        if damage is not None and (moved := quarantine(directory, main)):
-            done.append(f"moved the broken index to {moved}")
         embedder = Embedder(embed)
         fingerprint = confirmed(embedder, None)
-        rows = replace(directory, fingerprint, vectors_from(embedder), "Embedding", on_progress)
-        done.append(f"made {rows:,} vectors with {fingerprint.describe()}")
-        lock.say_checked(index_state(directory))
-        return Report(rows, (damage,) if damage else (), tuple(done))
+        damage = damage_since_checked(directory, lock, main)
+        if damage is not None:
+            quarantine(directory, main)
+        made = replace(directory, fingerprint, vectors_from(embedder), "Embedding", on_progress)
+        done = f"made {made:,} vectors with {fingerprint.describe()}"
+        return _report(directory, lock, damage, done)
 
 
 def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
@@ -119,11 +117,13 @@ def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
         StoreError: If it cannot be read or written, or its index is broken: `doctor` repairs it.
     """
     with _owned(path) as (directory, lock, main):
+        damage = damage_since_checked(directory, lock, main)
+        if damage is not None:
+            raise StoreError(f"the index in {directory} is broken ({damage}): doctor repairs it")
         before = _size(directory)
-        rows = compact_collection(directory, main, on_progress)
+        compact_collection(directory, main, on_progress)
         give_back_space(directory)
-        lock.say_checked(index_state(directory))
-        return Report(rows, done=(f"gave back {before - _size(directory):,} bytes",))
+        return _report(directory, lock, None, f"gave back {before - _size(directory):,} bytes")
 
 
 @contextmanager
@@ -144,9 +144,11 @@ def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollec
         lock.release()
 
 
-def _rows(directory: Path, collection: StoredCollection) -> int:
-    with reading(directory) as connection:
-        return row_count(connection, collection)
+def _report(directory: Path, lock: DirectoryLock, damage: str | None, *done: str) -> Report:
+    say_checked(directory, lock)
+    main = stored(directory, COLLECTION)
+    assert main is not None
+    return Report(*rows_and_vectors(directory, main), (damage,) if damage else (), done)
 
 
 def _size(directory: Path) -> int:

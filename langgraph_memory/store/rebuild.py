@@ -14,8 +14,10 @@ finishes the rest, with `finish_swap`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -50,11 +52,19 @@ def embedded(embedder: Embedder, dims: int) -> VectorsOf:
 
     def vectors_of(page: Any) -> Vectors:
         texts = [text or "" for text in page["documents"]]
-        made = iter(embedder.embed([text for text in texts if text], [])[0])
+        made = iter(embed_texts(embedder, [text for text in texts if text]))
         rows = zip(page["ids"], texts, strict=True)
         return np.stack([next(made) if text else seeded_vector(id, dims) for id, text in rows])
 
     return vectors_of
+
+
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Embed texts, with a coroutine function too: there is no event loop here that could wait."""
+    if not embedder.only_async:
+        return embedder.embed(texts, [])[0]
+    with ThreadPoolExecutor(1) as thread:  # the caller's may have a loop that is running
+        return thread.submit(asyncio.run, embedder.aembed(texts, [])).result()[0]
 
 
 def copied(page: Any) -> Vectors:
@@ -79,16 +89,18 @@ def rebuild(
     with chroma_errors("copying the collection"):
         old = client.get_collection(COLLECTION, embedding_function=None)
         new = _begun(client, fingerprint)
-        count = _copy(old, new, vectors_of, on_progress)
+    kept = _copy(old, new, vectors_of, on_progress)
+    with chroma_errors("completing the copy"):
+        _drop_others(new, kept)
         found = new.count()
-        if found != count:
+        if found != len(kept):
             raise StoreError(
-                f"the copy of the collection has {found:,} rows, expected {count:,}: nothing was "
-                "replaced; open the store again to repeat it"
+                f"the copy of the collection has {found:,} rows, expected {len(kept):,}: the old "
+                "one was left in place; try again"
             )
         new.modify(metadata={**_metadata(fingerprint), COMPLETE: True})
     finish_swap(client)
-    return count
+    return len(kept)
 
 
 def finish_swap(client: Any) -> None:
@@ -134,26 +146,28 @@ def _begun(client: Any, fingerprint: Fingerprint) -> Any:
     )
 
 
-def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress) -> int:
-    include = ["metadatas", "documents"]
-    if vectors_of is copied:
-        include.append("embeddings")
-    ids = old.get(include=[])["ids"]
+def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress) -> set[str]:
+    """Copy what is not there yet; return the ids of all rows. An embedder's errors are its own."""
+    include = ["metadatas", "documents", *(["embeddings"] if vectors_of is copied else [])]
+    with chroma_errors("reading the old collection"):
+        ids = old.get(include=[])["ids"]
     kept: set[str] = set()
     for done, page_ids in _pages(ids):
-        page = _without_tombstones(old.get(ids=page_ids, include=include))
+        with chroma_errors("reading the old collection"):
+            page = _without_tombstones(old.get(ids=page_ids, include=include))
+            missing = _not_yet(new, page)
         kept.update(page["ids"])
-        missing = _not_yet(new, page)
         if missing["ids"]:
-            new.upsert(
-                ids=missing["ids"],
-                embeddings=vectors_of(missing),
-                metadatas=missing["metadatas"],
-                documents=[text or "" for text in missing["documents"]],
-            )
+            vectors = vectors_of(missing)
+            with chroma_errors("writing the new collection"):
+                new.upsert(
+                    ids=missing["ids"],
+                    embeddings=vectors,
+                    metadatas=missing["metadatas"],
+                    documents=[text or "" for text in missing["documents"]],
+                )
         on_progress(done, len(ids))
-    _drop_others(new, kept)
-    return len(kept)
+    return kept
 
 
 def _without_tombstones(page: Any) -> Any:

@@ -19,7 +19,6 @@ from langgraph_memory.errors import StoreError
 from langgraph_memory.store.client import opened_client
 from langgraph_memory.store.collection import COLLECTION
 from langgraph_memory.store.index_files import (
-    FileState,
     deleted_and_live,
     file_state,
     find_damage,
@@ -31,6 +30,7 @@ from langgraph_memory.store.rebuild import (
     Progress,
     VectorsOf,
     copied,
+    embed_texts,
     embedded,
     finish_swap,
     is_complete,
@@ -66,17 +66,16 @@ def make_ready(directory: Path, lock: DirectoryLock, embedder: Embedder) -> None
     main = stored(directory, COLLECTION)
     if main is None:
         return
-    if index_state(directory) != lock.checked:
-        damage = examine(directory, main)
-        if damage is not None:
-            repair(directory, main, damage, embedder)
+    damage = damage_since_checked(directory, lock, main)
+    if damage is not None:
+        repair(directory, main, damage, embedder)
     elif compaction_due(*deleted_and_live(directory, main)):
         try:
             compact_collection(directory, main)
         except StoreError:  # a full disk, for one: the collection works as it is
             logger.warning("%s could not be compacted", directory, exc_info=True)
             finish_interrupted(directory)
-    lock.say_checked(index_state(directory))
+    say_checked(directory, lock)
 
 
 def stored(directory: Path, name: str) -> StoredCollection | None:
@@ -89,12 +88,6 @@ def stored(directory: Path, name: str) -> StoredCollection | None:
         return find_collection(connection, name) if ("max_seq_id",) in tables else None
 
 
-def index_state(directory: Path) -> FileState:
-    """Return what tells whether something has written to the index."""
-    main = stored(directory, COLLECTION)
-    return file_state(directory, main) if main else []
-
-
 def finish_interrupted(directory: Path) -> None:
     """Finish a swap that was interrupted after the new collection was complete."""
     new = stored(directory, NEXT)
@@ -102,6 +95,23 @@ def finish_interrupted(directory: Path) -> None:
         logger.warning("finishing an interrupted replacement of the collection in %s", directory)
         with opened_client(directory) as client:
             finish_swap(client)
+
+
+def damage_since_checked(
+    directory: Path, lock: DirectoryLock, collection: StoredCollection
+) -> str | None:
+    """Return what is wrong with the index, examined only if something has written to it."""
+    if file_state(directory, collection) == lock.checked:
+        return None
+    return examine(directory, collection)
+
+
+def say_checked(directory: Path, lock: DirectoryLock) -> None:
+    """Note that the index is whole as it is now."""
+    main = stored(directory, COLLECTION)
+    state = file_state(directory, main) if main else []
+    if state != lock.checked:
+        lock.say_checked(state)
 
 
 def examine(directory: Path, collection: StoredCollection) -> str | None:
@@ -159,7 +169,7 @@ def confirmed(embedder: Embedder, known: Fingerprint | None) -> Fingerprint:
     if known is not None:
         embedder.adopt(known)
     if embedder.needs_probe:
-        embedder.learn(embedder.embed([PROBE], [])[0][0])
+        embedder.learn(embed_texts(embedder, [PROBE])[0])
         if known is not None:
             embedder.fingerprint.check(known)
     return embedder.fingerprint

@@ -18,7 +18,7 @@ from langgraph_memory.errors import StoreError
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import COLLECTION, Collection
 from langgraph_memory.store.owner import DirectoryLock
-from langgraph_memory.store.repair import index_state, make_ready
+from langgraph_memory.store.repair import make_ready, say_checked
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def open_directory(directory: Path, cache_bytes: int, embedder: Embedder) -> Col
 def _note_state(lock: DirectoryLock) -> None:
     """Say that the index was left whole; without it, it is examined at the next opening."""
     try:
-        lock.say_checked(index_state(lock.directory))
+        say_checked(lock.directory, lock)
     except StoreError:
         logger.info("how %s was left could not be noted", lock.directory, exc_info=True)
 
