@@ -76,9 +76,12 @@ class _Header:
 
 
 def file_state(directory: Path, collection: StoredCollection) -> FileState:
-    """Return name, size and time of the index files: alike means that nothing wrote to them."""
+    """Return name, size and time of the index files: alike means that nothing wrote to them.
+
+    It is empty as long as all vectors are in the queue, and Chroma does not read the files.
+    """
     state: FileState = []
-    for name in FILES:
+    for name in FILES if (directory / collection.index_segment / PICKLE).is_file() else ():
         file = directory / collection.index_segment / name
         if file.is_file():
             stat = file.stat()

@@ -26,7 +26,7 @@ class DirectoryLock:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.checked: Any = None
-        """The state in which the index was last known to be whole, as `say_checked` was given."""
+        """In which state the owner before left the index, as `say_checked` was given it."""
         self._lock = FileLock(directory / LOCK_FILE, thread_local=False)
         self._since = ""
 
@@ -50,7 +50,7 @@ class DirectoryLock:
         self.checked = self._read().get("checked")
         self._since = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            self._write()
+            self._write(None)
         except OSError as error:
             self.release()
             raise self._unusable(error) from error
@@ -62,24 +62,25 @@ class DirectoryLock:
     def say_checked(self, state: Any) -> None:
         """Note for the next owner, as JSON, in which state the index is known to be whole.
 
+        Until then nothing is known: an owner that crashes on the index leaves it so.
+
         Raises:
             StoreError: If the directory cannot be written.
         """
-        self.checked = state
         try:
-            self._write()
+            self._write(state)
         except OSError as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError(f"cannot use the directory {self.directory}: {error}")
 
-    def _write(self) -> None:
+    def _write(self, checked: Any) -> None:
         who = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
             "since": self._since,
-            "checked": self.checked,
+            "checked": checked,
         }
         (self.directory / OWNER_FILE).write_text(json.dumps(who), encoding="utf-8")
 

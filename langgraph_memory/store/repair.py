@@ -75,7 +75,6 @@ def make_ready(directory: Path, lock: DirectoryLock, embedder: Embedder) -> None
         except StoreError:  # a full disk, for one: the collection works as it is
             logger.warning("%s could not be compacted", directory, exc_info=True)
             finish_interrupted(directory)
-    say_checked(directory, lock)
 
 
 def stored(directory: Path, name: str) -> StoredCollection | None:
@@ -109,9 +108,7 @@ def damage_since_checked(
 def say_checked(directory: Path, lock: DirectoryLock) -> None:
     """Note that the index is whole as it is now."""
     main = stored(directory, COLLECTION)
-    state = file_state(directory, main) if main else []
-    if state != lock.checked:
-        lock.say_checked(state)
+    lock.say_checked(file_state(directory, main) if main else [])
 
 
 def examine(directory: Path, collection: StoredCollection) -> str | None:

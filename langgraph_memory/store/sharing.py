@@ -6,6 +6,7 @@ So each sees what the others write, and Chroma is not asked to open a directory 
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import uuid
 from collections.abc import Callable
@@ -15,12 +16,14 @@ from typing import Any
 
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import StoreError
-from langgraph_memory.store.client import persistent_client, settings
+from langgraph_memory.store.client import opened_client, settings
 from langgraph_memory.store.collection import COLLECTION, Collection
 from langgraph_memory.store.owner import DirectoryLock
 from langgraph_memory.store.repair import make_ready, say_checked
 
 logger = logging.getLogger(__name__)
+
+_LITTLE = 16 * 1024 * 1024  # bytes; with less, an error tells how many there are
 
 _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
@@ -40,24 +43,39 @@ def open_directory(directory: Path, cache_bytes: int, embedder: Embedder) -> Col
             lock.acquire()
             opened.callback(lock.release)
             make_ready(directory, lock, embedder)
-            client = persistent_client(directory)
-            opened.callback(_note_state, lock)
-            opened.callback(client.close)
+            client = opened.enter_context(opened_client(directory))
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
-            return Collection(client, COLLECTION, cache_bytes, opened.close, written)
-        except BaseException:
+
+            def close() -> None:
+                client.close()
+                _note_state(lock)
+                opened.close()
+
+            collection = Collection(client, COLLECTION, cache_bytes, close, written)
+        except BaseException as error:
             opened.close()
+            if isinstance(error, StoreError):
+                _check_space(directory, error)
             raise
+        _note_state(lock)
+        return collection
 
     return _shared(directory, open_new)
 
 
 def _note_state(lock: DirectoryLock) -> None:
-    """Say that the index was left whole; without it, it is examined at the next opening."""
+    """Say that the index is whole; without it, it is examined at the next opening."""
     try:
         say_checked(lock.directory, lock)
     except StoreError:
-        logger.info("how %s was left could not be noted", lock.directory, exc_info=True)
+        logger.info("the state of %s could not be noted", lock.directory, exc_info=True)
+
+
+def _check_space(directory: Path, error: StoreError) -> None:
+    """Say so if the disk is full: Chroma's messages do not."""
+    free = shutil.disk_usage(directory).free if directory.exists() else _LITTLE
+    if free < _LITTLE:
+        raise StoreError(f"{error} (the disk of {directory} has {free:,} bytes left)") from error
 
 
 def open_client(client: Any, cache_bytes: int) -> Collection:
