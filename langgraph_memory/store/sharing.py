@@ -54,7 +54,7 @@ def open_directory(directory: Path, cache_bytes: int, embedder: Embedder) -> Col
             collection = Collection(client, COLLECTION, cache_bytes, close, written)
         except BaseException as error:
             opened.close()
-            if isinstance(error, StoreError):
+            if type(error) is StoreError:  # a locked directory has no trouble with its disk
                 _check_space(directory, error)
             raise
         _note_state(lock)
