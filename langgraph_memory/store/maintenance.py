@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from langgraph_memory.embedding import Embed, Embedder
+from langgraph_memory.embedding import Embed, Embedder, fingerprint_from_metadata
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.collection import COLLECTION
 from langgraph_memory.store.index_files import rows_and_vectors
@@ -81,7 +81,8 @@ def reembed(
     """Move a directory to another embedder: make all vectors again, from the stored texts.
 
     Until the end the old vectors are in place. If it is killed, the next call goes on from there,
-    and embeds what was written in the meantime.
+    and embeds what was written in the meantime. Where that embedder made the vectors already,
+    nothing is done.
 
     Args:
         path: A directory that nothing has open.
@@ -96,6 +97,9 @@ def reembed(
         embedder = Embedder(embed)
         fingerprint = confirmed(embedder, None)
         damage = damage_since_checked(directory, lock, main)
+        known = fingerprint_from_metadata(main.metadata)
+        if damage is None and known is not None and fingerprint.matches(known):
+            return _report(directory, lock, None)
         if damage is not None:
             quarantine(directory, main)
         made = replace(directory, fingerprint, vectors_from(embedder), "Embedding", on_progress)

@@ -30,7 +30,7 @@ from langgraph_memory.embedding import (
     fingerprint_to_metadata,
     seeded_vector,
 )
-from langgraph_memory.errors import EmbedderMismatchError, StoreError
+from langgraph_memory.errors import StoreError
 from langgraph_memory.store.collection import COLLECTION, SCHEMA, chroma_errors
 
 logger = logging.getLogger(__name__)
@@ -131,12 +131,9 @@ def _begun(client: Any, fingerprint: Fingerprint) -> Any:
     if NEXT in names:
         begun = client.get_collection(NEXT, embedding_function=None)
         stored = fingerprint_from_metadata(begun.metadata or {})
-        try:
-            if stored is not None:
-                fingerprint.check(stored)
-                return begun
-        except EmbedderMismatchError:
-            logger.info("a copy that was begun for another embedder is dropped")
+        if stored is not None and fingerprint.matches(stored):
+            return begun
+        logger.info("a copy that was begun for another embedder is dropped")
         client.delete_collection(NEXT)
     return client.create_collection(
         NEXT,

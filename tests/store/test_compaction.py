@@ -68,10 +68,8 @@ def test_after_ten_rounds_of_deleting_everything_search_is_exact_and_the_space_i
         churn(store, 9)
     assert size_of(tmp_path / "churned") < 1.5 * size_of(tmp_path / "fresh") < before
     # Chroma's own index reaches every row again, too.
-    found, rows = child(
-        damaged.plain_search, str(tmp_path / "churned"), sorted(texts_of(9))
-    ).receive()
-    assert (set(found), rows) == (set(texts_of(9)), MANY + 3)
+    reached = child(damaged.plain_search, str(tmp_path / "churned"), texts_of(9)).receive()
+    assert reached == (texts_of(9), MANY + 3)
 
 
 @pytest.mark.parametrize(

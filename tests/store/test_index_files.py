@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 
@@ -37,6 +37,7 @@ def _whole_afterwards(directory: Directory) -> Iterator[None]:
     assert find_damage(*directory) is None
 
 
+@settings(deadline=None)
 @given(name=st.sampled_from(FILES), share=st.floats(0, 1, exclude_max=True))
 def test_a_file_that_is_cut_anywhere_is_seen(directory: Directory, name: str, share: float) -> None:
     file = index_directory(directory[0]) / name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_memory import Memory
+from langgraph_memory import Memory, Note
 from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.testing import HashingEmbeddings
 
@@ -31,6 +31,7 @@ def test_everything_that_a_released_version_wrote_is_found(
         with ChromaStore(released, embed=HashingEmbeddings(32)) as store:
             memory = Memory(store)
             (home,) = memory.list(user="c-2291")
+            assert isinstance(home, Note)
             assert (home.text, home.slot) == ("Lives in Córdoba", "home city")
             assert memory.recall("摩卡壶", user="用户/1").hits[0].record.text == "喜欢摩卡壶"
             many = store.search(("app", "many"), limit=2_000)

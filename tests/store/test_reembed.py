@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from langgraph_memory.embedding import PROBE
 from langgraph_memory.errors import EmbedderMismatchError
-from langgraph_memory.store.maintenance import reembed
+from langgraph_memory.store.maintenance import compact, reembed
 from tests.store import damaged
 from tests.store.damaged import (
     ITEMS,
@@ -68,9 +69,20 @@ def test_a_copy_that_was_begun_for_another_embedder_is_not_used(
     process = child(damaged.reembed_slowly, str(filled))
     process.receive()
     process.kill()
-    report = reembed(filled, damaged.hashing)
-    assert report.vectors == ITEMS + 8
+    assert compact(filled).vectors == ITEMS + 8
     assert contents(filled) == before
+
+
+def test_calling_it_again_embeds_nothing(filled: Path) -> None:
+    reembed(filled, other)
+    embedded: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        embedded.extend(texts)
+        return other(texts)
+
+    assert reembed(filled, embed).done == ()
+    assert embedded == [PROBE]
 
 
 def test_a_broken_index_does_not_matter(filled: Path, before: Contents) -> None:
