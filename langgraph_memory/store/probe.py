@@ -25,6 +25,8 @@ def find_fault(directory: Path, collection: str, rows: int) -> str | None:
         collection: The name of the collection.
         rows: How many rows are expected, for the time limit: a minute and a second per 1,000.
     """
+    if getattr(sys, "frozen", False):
+        return None  # the executable is an application, and not Python
     limit = 60 + rows / 1_000
     # -P: the modules beside this file would hide others of the same names.
     command = [sys.executable, "-P", __file__, str(directory), collection]

@@ -9,14 +9,14 @@ import logging
 import shutil
 import threading
 import uuid
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from langgraph_memory.embedding import Embedder
-from langgraph_memory.errors import StoreError
-from langgraph_memory.store.client import opened_client, settings
+from langgraph_memory.errors import StoreError, StoreLockedError
+from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import COLLECTION, Collection
 from langgraph_memory.store.owner import DirectoryLock
 from langgraph_memory.store.repair import make_ready, say_checked
@@ -37,30 +37,30 @@ def open_directory(directory: Path, cache_bytes: int, embedder: Embedder) -> Col
     directory = directory.expanduser().resolve()
 
     def open_new() -> Collection:
-        opened = ExitStack()
-        try:
+        with _full_disk_named(directory), ExitStack() as opening:
             lock = DirectoryLock(directory)
             lock.acquire()
-            opened.callback(lock.release)
+            opening.callback(lock.release)
             make_ready(directory, lock, embedder)
-            client = opened.enter_context(opened_client(directory))
+            client = persistent_client(directory)
+            opening.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
-
-            def close() -> None:
-                client.close()
-                _note_state(lock)
-                opened.close()
-
-            collection = Collection(client, COLLECTION, cache_bytes, close, written)
-        except BaseException as error:
-            opened.close()
-            if type(error) is StoreError:  # a locked directory has no trouble with its disk
-                _check_space(directory, error)
-            raise
-        _note_state(lock)
-        return collection
+            collection = Collection(
+                client, COLLECTION, cache_bytes, lambda: _close(client, lock), written
+            )
+            _note_state(lock)
+            opening.pop_all()  # all went well: they are for `_close` now
+            return collection
 
     return _shared(directory, open_new)
+
+
+def _close(client: Any, lock: DirectoryLock) -> None:
+    try:
+        client.close()
+        _note_state(lock)
+    finally:
+        lock.release()
 
 
 def _note_state(lock: DirectoryLock) -> None:
@@ -71,10 +71,17 @@ def _note_state(lock: DirectoryLock) -> None:
         logger.info("the state of %s could not be noted", lock.directory, exc_info=True)
 
 
-def _check_space(directory: Path, error: StoreError) -> None:
-    """Say so if the disk is full: Chroma's messages do not."""
-    free = shutil.disk_usage(directory).free if directory.exists() else _LITTLE
-    if free < _LITTLE:
+@contextmanager
+def _full_disk_named(directory: Path) -> Iterator[None]:
+    """Let an error say so if the disk is full: Chroma's messages do not."""
+    try:
+        yield
+    except StoreLockedError:
+        raise
+    except StoreError as error:
+        free = shutil.disk_usage(directory).free if directory.exists() else _LITTLE
+        if free >= _LITTLE:
+            raise
         raise StoreError(f"{error} (the disk of {directory} has {free:,} bytes left)") from error
 
 

@@ -284,11 +284,12 @@ def test_a_read_only_directory_is_an_error_and_is_left_as_it_is(tmp_path: Path) 
         assert contents(place) == expected
 
 
-def test_the_warning_tells_where_the_broken_files_are(
-    filled: Path, caplog: pytest.LogCaptureFixture
+def test_a_repair_is_logged_with_the_place_of_the_broken_files_and_prints_nothing(
+    filled: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     empty(index_directory(filled) / "header.bin")
     with caplog.at_level(logging.WARNING, "langgraph_memory"):
         open_filled(filled).close()
     (moved,) = (filled / "quarantine").iterdir()
     assert str(moved) in caplog.messages[0]
+    assert capfd.readouterr() == ("", "")  # the progress bar is for terminals
