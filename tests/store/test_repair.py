@@ -92,13 +92,15 @@ def test_with_a_broken_file_everything_is_there_and_is_found(
     assert [sorted(file.name for file in place.iterdir()) for place in moved] == [left]
 
 
-def test_with_the_directory_of_the_index_lost_chroma_finds_everything_again(
+def test_with_the_directory_of_the_index_lost_everything_is_made_again(
     filled: Path, before: Contents, child: Start
 ) -> None:
     shutil.rmtree(index_directory(filled))
     assert contents(filled) == before
     texts = [f"moka pot {i}" for i in range(0, ITEMS, 10)]
-    assert child(damaged.plain_search, str(filled), texts).receive() == (texts, ROWS)
+    reached, rows = child(damaged.plain_search, str(filled), texts).receive()
+    assert rows == ROWS
+    assert len(reached) > 0.9 * len(texts)  # an approximate index; a lost one reaches one row
 
 
 def test_what_only_chroma_stumbles_over_is_found_in_a_process_that_may_crash(
