@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from langgraph_memory.sessions import Sessions as Sessions
     from langgraph_memory.sessions import open_sessions as open_sessions
     from langgraph_memory.store.chroma import ChromaStore as ChromaStore
+    from langgraph_memory.store.chroma import open_store as open_store
+    from langgraph_memory.store.filters import ExtendedFilter as ExtendedFilter
     from langgraph_memory.store.maintenance import Report as Report
     from langgraph_memory.store.maintenance import compact as compact
     from langgraph_memory.store.maintenance import doctor as doctor
@@ -47,8 +49,10 @@ __version__ = "0.1.0"
 
 _MODULE_OF = {
     "ChromaStore": "store.chroma",
+    "ExtendedFilter": "store.filters",
     "Memory": "memory",
     "UniversalSentenceEncoder": "embedding",
+    "open_store": "store.chroma",
 } | {
     name: module
     for module, names in {

@@ -95,6 +95,7 @@ class Question:
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not found,
+            exact=all(getattr(result, "exact", True) for result in searched),
             empty=not (pinned or any(few) or said or any(map(self._is_elsewhere, matched))),
         )
 

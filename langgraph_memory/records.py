@@ -218,6 +218,9 @@ class Recalled:
     """Whether no record was relevant enough; `profile` and `recent` may hold something still."""
     empty: bool = True
     """Whether the memory holds nothing at all, beside the session that is going on."""
+    exact: bool = True
+    """Whether all was searched; not so where a user has more than is kept in memory (some 50,000
+    messages) and only what is near by meaning was compared by words."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

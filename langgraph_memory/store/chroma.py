@@ -6,34 +6,32 @@ A batch is planned (pure), embedded (sync or async), and then read and written b
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterable, Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from langgraph.store.base import (
     BaseStore,
-    GetOp,
     IndexConfig,
-    ListNamespacesOp,
     Op,
-    PutOp,
     SearchOp,
-    get_text_at_path,
+    TTLConfig,
     validate_op_namespace,
 )
 
 from langgraph_memory.clock import Clock, utc_now
-from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors, replace_surrogates
+from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.collection import Collection, Write
-from langgraph_memory.store.filters import check_filter
+from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
 from langgraph_memory.store.ops import HybridOp, NewestOp
+from langgraph_memory.store.planning import Plan, labels, plan
 from langgraph_memory.store.reading import Reader
-from langgraph_memory.store.rows import Namespace, StoredItem, encode_value
+from langgraph_memory.store.rows import Namespace, StoredItem
 from langgraph_memory.store.sharing import (
     open_client,
     open_directory,
@@ -41,19 +39,10 @@ from langgraph_memory.store.sharing import (
     release,
 )
 
+T = TypeVar("T")
+
 CACHE_BYTES = 256 * 1024 * 1024
-
-
-@dataclass(slots=True)
-class _Plan:
-    """A batch sorted by what has to be done."""
-
-    ops: list[Any]
-    puts: dict[tuple[Namespace, str], PutOp] = field(default_factory=dict)
-    documents: list[str] = field(default_factory=list)
-    text_counts: list[int] = field(default_factory=list)
-    """How many of `documents` each put has, in the order of `puts`."""
-    queries: list[str] = field(default_factory=list)
+PARTITION_LIMIT = 50_000
 
 
 class ChromaStore(BaseStore):
@@ -67,7 +56,13 @@ class ChromaStore(BaseStore):
             as `"openai:text-embedding-3-small"`. The default needs no key and no network.
         index: LangGraph's `IndexConfig`, instead of `embed`, to say which fields are indexed
             (default: the whole value as JSON).
+        ttl: LangGraph's `TTLConfig`: how long items live that are put without one, whether reads
+            prolong that (unless told otherwise, they do), whether what has expired is left out of
+            reads before it is swept. Times are in minutes.
         cache_bytes: How much memory the partitions kept for searching may take.
+        partition_limit: How many rows a namespace, or all that a search looks through, may have to
+            be kept in memory and searched exactly. Above it Chroma's index answers, which is
+            approximate; the result of `search` says so: `found.exact`.
         clock: Gives the time of `created_at` and `updated_at`.
 
     Raises:
@@ -86,6 +81,8 @@ class ChromaStore(BaseStore):
     supports_hybrid = True
     """Whether `batch` takes `HybridOp` and `NewestOp`."""
 
+    supports_ttl = True
+
     def __init__(
         self,
         path: str | Path | None = None,
@@ -93,7 +90,9 @@ class ChromaStore(BaseStore):
         client: Any = None,
         embed: Embed | None = None,
         index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
         cache_bytes: int = CACHE_BYTES,
+        partition_limit: int = PARTITION_LIMIT,
         clock: Clock = utc_now,
     ) -> None:
         if (path in (None, "")) == (client is None):
@@ -105,11 +104,11 @@ class ChromaStore(BaseStore):
             raise ConfigurationError(
                 f"a Chroma server ({path}) is not supported yet; give a directory"
             )
-        self._configure(embed, index, clock)
+        self._configure(embed, index, ttl, clock)
         if client is not None:
-            self._use(open_client(client, cache_bytes))
+            self._use(open_client(client, cache_bytes, partition_limit))
         else:
-            self._use(open_directory(Path(str(path)), cache_bytes, self._embedder))
+            self._use(open_directory(Path(str(path)), cache_bytes, partition_limit, self._embedder))
 
     @classmethod
     def in_memory(
@@ -117,16 +116,25 @@ class ChromaStore(BaseStore):
         *,
         embed: Embed | None = None,
         index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
         cache_bytes: int = CACHE_BYTES,
+        partition_limit: int = PARTITION_LIMIT,
         clock: Clock = utc_now,
     ) -> Self:
         """Return a store that is gone when it is closed; nobody else sees it."""
         store = cls.__new__(cls)
-        store._configure(embed, index, clock)
-        store._use(open_in_memory(cache_bytes))
+        store._configure(embed, index, ttl, clock)
+        store._use(open_in_memory(cache_bytes, partition_limit))
         return store
 
-    def _configure(self, embed: Embed | None, index: IndexConfig | None, clock: Clock) -> None:
+    def _configure(
+        self,
+        embed: Embed | None,
+        index: IndexConfig | None,
+        ttl: TTLConfig | None,
+        clock: Clock,
+    ) -> None:
+        check_ttl_config(ttl)
         if embed is not None and index is not None:
             raise ConfigurationError("pass embed= or index= (which has its own 'embed'), not both")
         if index is not None and not isinstance(index, Mapping):
@@ -140,6 +148,8 @@ class ChromaStore(BaseStore):
         self._embedder = Embedder(config.get("embed"), config.get("dims"))
         self._fields = list(config.get("fields") or ["$"])
         self._clock = clock
+        self._sweeper = Sweeper(self.sweep_ttl)
+        self.ttl_config = ttl
         self._confirmed = False
         self.embeddings = self._embedder.embeddings
         self.index_config = {**config, "embed": self.embeddings, "fields": self._fields}
@@ -158,20 +168,66 @@ class ChromaStore(BaseStore):
 
     def batch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Carry out operations: reads see the state before the batch, writes land all or none."""
-        plan = self._plan(ops)
-        documents, queries = self._with_probe(plan)
-        return self._run(plan, *self._embedder.embed(documents, queries))
+        planned = plan(ops, self._fields)
+        documents, queries = self._with_probe(planned)
+        return self._run(planned, *self._embedder.embed(documents, queries))
 
     async def abatch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Async form of `batch`; Chroma is called in a worker thread."""
-        plan = self._plan(ops)
-        documents, queries = self._with_probe(plan)
+        planned = plan(ops, self._fields)
+        documents, queries = self._with_probe(planned)
         vectors = await self._embedder.aembed(documents, queries)
-        if not plan.puts:
-            return await asyncio.to_thread(self._run, plan, *vectors)
-        # Writes take turns anyway: in a thread of their own they leave the others to the reads.
-        loop = asyncio.get_running_loop()
-        return await _landed(loop.run_in_executor(self._open.writer, self._run, plan, *vectors))
+        if not planned.puts:
+            return await asyncio.to_thread(self._run, planned, *vectors)
+        return await self._in_writer(self._run, planned, *vectors)
+
+    # -- expiring, and deleting much --
+
+    def sweep_ttl(self) -> int:
+        """Delete the items that have expired; return how many.
+
+        Raises:
+            StoreError: If Chroma fails. What is deleted by then stays so.
+        """
+        return self._open.sweep(self._clock().timestamp())
+
+    async def asweep_ttl(self) -> int:
+        """Async form of `sweep_ttl`."""
+        return await self._in_writer(self.sweep_ttl)
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep again and again in a thread, until `stop_ttl_sweeper` or `close`.
+
+        Args:
+            sweep_interval_minutes: Minutes between two sweeps; else as `ttl=` says, else 5.
+
+        Returns:
+            A future that is done when the thread ends; to cancel it stops the thread.
+        """
+        configured = (self.ttl_config or {}).get("sweep_interval_minutes")
+        minutes = sweep_interval_minutes if sweep_interval_minutes is not None else configured
+        check_ttl(SWEEP_EVERY if minutes is None else minutes)
+        return self._sweeper.start(SWEEP_EVERY if minutes is None else minutes)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop the thread that sweeps; return whether it ended within `timeout` seconds."""
+        return self._sweeper.stop(timeout)
+
+    def purge(self, namespace_prefix: tuple[str, ...]) -> int:
+        """Delete all items of a namespace and of those below it; return how many.
+
+        It is not one batch: if it fails half way, what is deleted stays so, and calling it again
+        goes on. `()` means the whole store.
+
+        Raises:
+            StoreError: If Chroma fails.
+        """
+        validate_op_namespace(SearchOp(namespace_prefix))
+        return self._open.purge(labels(namespace_prefix))
+
+    async def apurge(self, namespace_prefix: tuple[str, ...]) -> int:
+        """Async form of `purge`."""
+        return await self._in_writer(self.purge, namespace_prefix)
 
     # -- lifecycle --
 
@@ -181,6 +237,7 @@ class ChromaStore(BaseStore):
 
     def close(self) -> None:
         """Close the store; the directory can then be opened elsewhere. Closing twice is fine."""
+        self._sweeper.stop()
         collection, self._collection = self._collection, None
         if collection is not None:
             release(collection)
@@ -207,37 +264,13 @@ class ChromaStore(BaseStore):
     ) -> None:
         await asyncio.to_thread(self.close)
 
-    # -- planning: no I/O --
+    # -- running --
 
-    def _plan(self, ops: Iterable[Op | HybridOp | NewestOp]) -> _Plan:
-        plan = _Plan([_checked(op) for op in ops])
-        for op in plan.ops:
-            if isinstance(op, PutOp):
-                plan.puts[op.namespace, op.key] = op
-            elif isinstance(op, (SearchOp, HybridOp)) and op.query:
-                plan.queries.append(op.query)
-        plan.queries = list(dict.fromkeys(plan.queries))  # one text is embedded once
-        for op in plan.puts.values():
-            texts = [] if op.value is None else self._texts(op)
-            plan.documents += texts
-            plan.text_counts.append(len(texts))
-        return plan
-
-    def _texts(self, op: PutOp) -> list[str]:
-        assert op.value is not None
-        if op.index is False:
-            return []
-        fields = self._fields if op.index is None else op.index
-        texts = [text for path in fields for text in get_text_at_path(op.value, path)]
-        return [text for text in texts if text.strip()]
-
-    def _with_probe(self, plan: _Plan) -> tuple[list[str], list[str]]:
+    def _with_probe(self, plan: Plan) -> tuple[list[str], list[str]]:
         if self._confirmed or not (plan.puts or plan.queries):
             return plan.documents, plan.queries
         probe = [PROBE] if self._embedder.needs_probe else []
         return [*probe, *plan.documents], plan.queries
-
-    # -- running --
 
     @property
     def _open(self) -> Collection:
@@ -245,7 +278,12 @@ class ChromaStore(BaseStore):
             raise ConfigurationError("this store is closed")
         return self._collection
 
-    def _run(self, plan: _Plan, documents: Vectors, queries: Vectors) -> list[Any]:
+    async def _in_writer(self, write: Callable[..., T], *args: Any) -> T:
+        # Writes take turns anyway: in a thread of their own they leave the others to the reads.
+        loop = asyncio.get_running_loop()
+        return await _landed(loop.run_in_executor(self._open.writer, write, *args))
+
+    def _run(self, plan: Plan, documents: Vectors, queries: Vectors) -> list[Any]:
         collection = self._open
         if len(documents) > len(plan.documents):
             self._embedder.learn(documents[0])
@@ -253,14 +291,17 @@ class ChromaStore(BaseStore):
         if not self._confirmed and (plan.puts or plan.queries):
             collection.confirm(self._embedder.fingerprint)
             self._confirmed = True
-        results = Reader(collection, plan.queries, queries).results(plan.ops)
+        now = self._clock().timestamp()
+        omit_expired = bool((self.ttl_config or {}).get("omit_expired"))
+        reader = Reader(collection, plan.queries, queries, now, omit_expired)
+        results = reader.results(plan.ops)
         if plan.puts:
             dims = self._embedder.fingerprint.dims
             assert dims is not None
             collection.write(self._writes(plan, documents), dims)
         return results
 
-    def _writes(self, plan: _Plan, vectors: Vectors) -> dict[Namespace, Write]:
+    def _writes(self, plan: Plan, vectors: Vectors) -> dict[Namespace, Write]:
         now = self._clock()
         writes: dict[Namespace, Write] = {}
         start = 0
@@ -276,11 +317,38 @@ class ChromaStore(BaseStore):
             item = StoredItem(
                 op.namespace, op.key, value, now, now, texts, own, size=len(str(value))
             )
+            if op.ttl is not None:
+                item = replace(item, ttl=op.ttl, expires=now.timestamp() + op.ttl * 60)
             write.put.append(item)
         return writes
 
 
-async def _landed(write: asyncio.Future[list[Any]]) -> list[Any]:
+@asynccontextmanager
+async def open_store(path: str | Path, **options: Any) -> AsyncIterator[ChromaStore]:
+    """Open a `ChromaStore` in an event loop without blocking it; close it at the end.
+
+    What a LangGraph server needs: name a function that returns it as `store.path` in
+    `langgraph.json`. Expired items are swept if `ttl=` has a `sweep_interval_minutes`.
+
+    Args:
+        path: As `ChromaStore` takes it.
+        **options: Likewise.
+
+    Example:
+        >>> async def main():
+        ...     async with open_store("./memory") as store:
+        ...         await store.aput(("beans",), "1", {"text": "Colombia"})
+        ...         return (await store.aget(("beans",), "1")).value["text"]
+        >>> asyncio.run(main())
+        'Colombia'
+    """
+    async with await asyncio.to_thread(ChromaStore, path, **options) as store:
+        if (store.ttl_config or {}).get("sweep_interval_minutes"):
+            store.start_ttl_sweeper()
+        yield store
+
+
+async def _landed(write: asyncio.Future[T]) -> T:
     """Await a write to its end, also if the caller is cancelled meanwhile.
 
     Nothing stops its thread; whoever is cancelled, and then writes again, must come after it.
@@ -290,56 +358,3 @@ async def _landed(write: asyncio.Future[list[Any]]) -> list[Any]:
     except asyncio.CancelledError:
         await asyncio.wait([write])
         raise
-
-
-def _checked(op: Any) -> Any:
-    """Return an operation as it is carried out.
-
-    A value becomes what it will be when it is read back, and what cannot be stored in a key is
-    replaced there.
-    """
-    namespace = getattr(op, "namespace", getattr(op, "namespace_prefix", ()))
-    if isinstance(namespace, str):
-        raise ConfigurationError(f"a namespace is a tuple, such as ({namespace!r},)")
-    if isinstance(op, (HybridOp, NewestOp)):
-        for namespace in op.namespaces if isinstance(op, HybridOp) else (op.namespace,):
-            validate_op_namespace(GetOp(namespace, ""))
-    elif isinstance(op, (GetOp, PutOp, SearchOp, ListNamespacesOp)):
-        validate_op_namespace(op)
-    else:
-        raise ConfigurationError(f"not an operation of a store: {op!r}")
-    if getattr(op, "limit", 0) < 0 or getattr(op, "offset", 0) < 0:
-        raise ConfigurationError("limit and offset cannot be negative")
-    if isinstance(op, (SearchOp, HybridOp, NewestOp)):
-        check_filter(op.filter or {})
-        return _cleaned(op._replace(filter=deepcopy(op.filter)))
-    return _checked_put(_cleaned(op)) if isinstance(op, PutOp) else _cleaned(op)
-
-
-def _cleaned(op: Any) -> Any:
-    """Replace what cannot be stored in a namespace or key, in reads and writes alike."""
-    if isinstance(op, (GetOp, PutOp)):
-        return op._replace(namespace=_labels(op.namespace), key=replace_surrogates(str(op.key)))
-    if isinstance(op, NewestOp):
-        return op._replace(namespace=_labels(op.namespace))
-    if isinstance(op, SearchOp):
-        return op._replace(namespace_prefix=_labels(op.namespace_prefix))
-    if isinstance(op, HybridOp):
-        return op._replace(namespaces=tuple(map(_labels, op.namespaces)))
-    return op
-
-
-def _labels(namespace: Iterable[str]) -> Namespace:
-    return tuple(replace_surrogates(label) for label in namespace)
-
-
-def _checked_put(op: PutOp) -> PutOp:
-    if not op.namespace:
-        raise ConfigurationError("cannot put into the empty namespace")
-    if op.ttl is not None:
-        raise NotImplementedError("ChromaStore does not support ttl= yet")
-    if op.value is None:
-        return op
-    if not isinstance(op.value, Mapping):
-        raise ConfigurationError(f"a value is a dict, got {type(op.value).__name__}")
-    return op._replace(value=json.loads(encode_value(dict(op.value))))

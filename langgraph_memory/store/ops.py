@@ -6,7 +6,7 @@ They stand in a batch beside LangGraph's own, so that all that a recall reads co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,19 @@ from numpy.typing import NDArray
 from langgraph_memory.store.rows import Namespace, StoredItem
 
 Scores = NDArray[np.float32]
+T = TypeVar("T")
+
+
+class Found(list[T]):
+    """What a search found; a list that says how it was found."""
+
+    exact: bool = True
+    """Whether nothing that ranks higher can be missing. Not so where Chroma's index answered, in
+    namespaces too large to be kept in memory: it misses about one neighbour in a hundred."""
 
 
 class HybridOp(NamedTuple):
-    """Search some namespaces by meaning and by words at once; the result is a list of `Match`."""
+    """Search some namespaces by meaning and by words at once; the result is `Found[Match]`."""
 
     namespaces: tuple[Namespace, ...]
     """Whole namespaces, not prefixes."""
@@ -30,7 +39,7 @@ class HybridOp(NamedTuple):
 
 
 class NewestOp(NamedTuple):
-    """Read the items of one namespace, the newest first; the result is a list of `StoredItem`."""
+    """Read the items of one namespace, the newest first; the result is `Found[StoredItem]`."""
 
     namespace: Namespace
     """A whole namespace, not a prefix."""

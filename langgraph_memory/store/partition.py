@@ -10,6 +10,7 @@ writer (the collection's lock sees to that) appends.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,6 +52,7 @@ class Partition:
         self._masks: OrderedDict[str, _Mask] = OrderedDict()
         self._mask_lock = threading.Lock()
         self._orders: dict[str, tuple[int, str, bool]] = {}
+        self._ends: NDArray[np.float64] | None = None  # of each row; None while all live for ever
         self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
 
     @classmethod
@@ -73,18 +75,33 @@ class Partition:
         """Whether most rows are dead, so that the partition is better built anew."""
         return self._snapshot.rows > 64 + 2 * len(self._row_of)
 
-    def snapshot(self) -> Snapshot:
-        """Return the state of this moment; later writes do not change it."""
-        return self._snapshot
+    def snapshot(self, now: float | None = None) -> Snapshot:
+        """Return the state of this moment; later writes do not change it.
+
+        Args:
+            now: Leaves out what has expired by then (seconds since 1970); `None` leaves it in.
+        """
+        snapshot = self._snapshot
+        if now is None or self._ends is None:
+            return snapshot
+        return snapshot._replace(alive=snapshot.alive & (self._ends[: snapshot.rows] > now))
+
+    def prolong(self, key: str, end: float) -> None:
+        """Let an item with a time to live end at `end`, in seconds since 1970."""
+        row = self._row_of.get(key)
+        if row is not None and self._ends is not None and self._items[row].ttl is not None:
+            self._ends[row] = end
 
     def item(self, row: int) -> StoredItem:
         """Return the item in a row."""
         return self._items[row]
 
-    def get(self, key: str) -> StoredItem | None:
-        """Return the item with a key."""
+    def get(self, key: str, now: float | None = None) -> StoredItem | None:
+        """Return the item with a key, unless it has expired by `now`."""
         row = self._row_of.get(key)
-        return None if row is None else self._items[row]
+        if row is None or (now is not None and self._ends is not None and self._ends[row] <= now):
+            return None
+        return self._items[row]
 
     def items(self) -> Iterator[StoredItem]:
         """Yield the items that are there, oldest update first."""
@@ -99,6 +116,7 @@ class Partition:
         removed = [self._row_of[key] for key in deleted if key in self._row_of]
         alive = self._alive_with(rows + len(put), dead=replaced + removed)
         vectors = self._append_vectors(put, rows, vectors)
+        self._ends = self._ends_with(put, rows)
         self._items.extend(map(_without_vectors, put))
         for item in put:
             text = "\n".join(item.texts)
@@ -115,12 +133,14 @@ class Partition:
         for i, row in enumerate(self._vector_rows[: self._snapshot.vectors].tolist()):
             vectors.setdefault(row, []).append(i)
         alive = np.flatnonzero(self._snapshot.alive).tolist()
-        items = [
-            replace(self._items[row], vectors=self._vectors[vectors[row]])
-            if row in vectors
-            else self._items[row]
-            for row in alive
-        ]
+        items = []
+        for row in alive:
+            item = self._items[row]
+            if row in vectors:
+                item = replace(item, vectors=self._vectors[vectors[row]])
+            if self._ends is not None:
+                item = replace(item, expires=float(self._ends[row]))
+            items.append(item)
         return Partition.of(self.namespace, items)
 
     def similarities(self, query: NDArray[np.float32], snapshot: Snapshot) -> NDArray[np.float32]:
@@ -206,6 +226,16 @@ class Partition:
         alive[: self._snapshot.rows] = self._snapshot.alive
         alive[list(dead)] = False
         return alive
+
+    def _ends_with(self, put: Sequence[StoredItem], rows: int) -> NDArray[np.float64] | None:
+        """Return when each row ends once the new ones are there."""
+        if self._ends is None and all(item.ttl is None for item in put):
+            return None
+        ends = np.full(rows + len(put), math.inf)
+        if self._ends is not None:
+            ends[:rows] = self._ends
+        ends[rows:] = [item.expires for item in put]
+        return ends
 
     def _append_vectors(self, put: Sequence[StoredItem], row: int, used: int) -> int:
         added = [item.vectors for item in put if len(item.vectors)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,75 +17,148 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
+from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.collection import Collection, Pair
-from langgraph_memory.store.ops import HybridOp, Match, NewestOp, Scores
+from langgraph_memory.store.expiry import Address
+from langgraph_memory.store.large import LargeReader, Scope
+from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores
+from langgraph_memory.store.partition import Partition
 from langgraph_memory.store.rows import Namespace, StoredItem
 
 T = TypeVar("T")
+Source = Sequence[Pair] | LargeReader
+"""Where an operation looks: partitions in memory, or what is too large for that."""
+
+NEAR = 200
+"""How many of the nearest items a hybrid search compares by words where it cannot compare all."""
 
 
 class Reader:
-    """Answers the reads of one batch."""
+    """Answers the reads of one batch.
 
-    def __init__(self, collection: Collection, queries: Sequence[str], vectors: Vectors) -> None:
+    Args:
+        collection: What is read.
+        queries: The texts that are looked for.
+        vectors: Theirs, of shape `(queries, dimensions)`.
+        now: Seconds since 1970, from which the lives that reads prolong run anew.
+        omit_expired: Whether what has expired is left out, although nobody has swept it yet.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        queries: Sequence[str],
+        vectors: Vectors,
+        now: float,
+        omit_expired: bool,
+    ) -> None:
         self._collection = collection
         self._vectors = dict(zip(queries, vectors, strict=True))
+        self._now = now
+        self._omit_after = now if omit_expired else None
+        self._prolonged: dict[Address, float] = {}
 
     def results(self, ops: Sequence[Any]) -> list[Any]:
+        """Return what each operation reads; `None` for a put."""
         results: list[Any] = [None] * len(ops)
         gets = [i for i, op in enumerate(ops) if isinstance(op, GetOp)]
-        addresses = [(ops[i].namespace, ops[i].key) for i in gets]
-        wanted = {i: self._namespaces(op) for i, op in enumerate(ops)}
-        found, pairs = self._collection.read(addresses, itertools.chain(*wanted.values()))
-        partitions = {i: [pairs[ns] for ns in dict.fromkeys(wanted[i])] for i in wanted}
+        scopes = {i: self._scopes(op) for i, op in enumerate(ops)}
+        found, pairs, large = self._collection.read(
+            [(ops[i].namespace, ops[i].key) for i in gets],
+            [scope for of_op in scopes.values() for scope in of_op],
+            self._omit_after,
+        )
         for i, item in zip(gets, found, strict=True):
-            results[i] = None if item is None else _item(item)
+            if item is not None:
+                results[i] = _item(item)
+                self._prolong(ops[i], [item])
         for i, op in enumerate(ops):
+            sources = [
+                large.get(scope.name) or [pairs[ns] for ns in scope.namespaces]
+                for scope in scopes[i]
+            ]
             if isinstance(op, SearchOp):
-                results[i] = self._search(op, partitions[i])
+                results[i] = self._search(op, *sources)
             elif isinstance(op, HybridOp):
-                results[i] = self._hybrid(op, partitions[i])
+                results[i] = self._hybrid(op, sources)
             elif isinstance(op, NewestOp):
-                [(partition, snapshot)] = partitions[i]
-                newest = partition.newest(op.filter, snapshot, op.by)
-                results[i] = list(itertools.islice(newest, op.limit))
+                results[i] = _newest(op, *sources)
             elif isinstance(op, ListNamespacesOp):
-                results[i] = list_namespaces(self._collection.namespaces(), op)
+                results[i] = list_namespaces(self._known(), op)
+        if self._prolonged:
+            self._collection.prolong(self._prolonged)
         return results
 
-    def _namespaces(self, op: Any) -> Sequence[Namespace]:
-        """Return the namespaces whose partitions an operation looks through."""
+    def _prolong(self, op: GetOp | SearchOp, items: Iterable[StoredItem]) -> None:
+        if op.refresh_ttl:
+            for item in items:
+                if item.ttl is not None:
+                    end = self._now + item.ttl * 60
+                    self._prolonged[item.namespace, item.key] = end
+
+    def _known(self) -> list[Namespace]:
+        if self._omit_after is None:
+            return self._collection.namespaces()
+        return self._collection.living_namespaces(self._omit_after)
+
+    def _scopes(self, op: Any) -> Sequence[Scope]:
+        """Return the namespaces that an operation looks through."""
         if isinstance(op, HybridOp):
-            return op.namespaces
+            return [Scope.of(namespace) for namespace in dict.fromkeys(op.namespaces)]
         if isinstance(op, NewestOp):
-            return [op.namespace]
+            return [Scope.of(op.namespace)]
         if isinstance(op, SearchOp):
-            return self._collection.namespaces(tuple(op.namespace_prefix))
+            prefix = tuple(op.namespace_prefix)
+            return [Scope(("prefix", prefix), tuple(self._collection.namespaces(prefix)))]
         return ()
 
-    def _search(self, op: SearchOp, pairs: Sequence[Pair]) -> list[SearchItem]:
+    def _search(self, op: SearchOp, source: Source) -> Found[SearchItem]:
         end = op.offset + op.limit
+        ranked: Sequence[tuple[float | None, StoredItem]]
+        exact = True
         if not op.query:
-            return [
-                _search_item(item, None) for item in _newest(pairs, op.filter, end)[op.offset :]
-            ]
-        vector = self._vectors[op.query]
-        ranked: list[tuple[float, StoredItem]] = []
-        for partition, snapshot in pairs:
-            scores = partition.similarities(vector, snapshot)
-            scores[~partition.select(op.filter, snapshot)] = -np.inf
-            ranked += [(float(scores[row]), partition.item(row)) for row in top(scores, end)]
-        ranked.sort(key=lambda pair: -pair[0])
-        return [_search_item(item, score) for score, item in ranked[op.offset : end]]
+            ranked = [(None, item) for item in _latest(source, op.filter, end)]
+        elif isinstance(source, LargeReader):
+            items, exact = source.near(self._vectors[op.query], op.filter, end)
+            ranked = _ranked((_cosine(item, self._vectors[op.query]), item) for item in items)
+        else:
+            ranked = _ranked(self._best(op, source, end))
+        page = ranked[op.offset : end]
+        self._prolong(op, (item for _, item in page))
+        return _found((_search_item(item, score) for score, item in page), exact)
 
-    def _hybrid(self, op: HybridOp, pairs: Sequence[Pair]) -> list[Match]:
+    def _best(
+        self, op: SearchOp, pairs: Sequence[Pair], count: int
+    ) -> Iterator[tuple[float, StoredItem]]:
+        """Yield at least the `count` items with the highest scores."""
+        assert op.query
+        for partition, snapshot in pairs:
+            scores = partition.similarities(self._vectors[op.query], snapshot)
+            scores[~partition.select(op.filter, snapshot)] = -np.inf
+            yield from ((float(scores[row]), partition.item(row)) for row in top(scores, count))
+
+    def _hybrid(self, op: HybridOp, sources: Sequence[Source]) -> Found[Match]:
+        vector = self._vectors.get(op.query)  # none for a blank query, which is like nothing
+        pairs: list[Pair] = []
+        exact = True
+        for source in sources:
+            if isinstance(source, LargeReader):
+                partition, sure = _near(source, op, vector)
+                pairs.append((partition, partition.snapshot()))
+                exact = exact and sure
+            else:
+                pairs += source
+        return _found(self._matches(op, vector, pairs), exact)
+
+    def _matches(
+        self, op: HybridOp, vector: NDArray[np.float32] | None, pairs: Sequence[Pair]
+    ) -> list[Match]:
         weights = query_weights(
             op.query, [(part.lexical, snapshot.alive) for part, snapshot in pairs]
         )
-        vector = self._vectors.get(op.query)
         parts = []
         for partition, snapshot in pairs:
             bm25, coverage = partition.lexical.scores(weights, snapshot.alive)
@@ -151,14 +226,55 @@ def _condition_holds(condition: MatchCondition, namespace: Namespace) -> bool:
     return all(want in ("*", label) for want, label in zip(path, labels, strict=True))
 
 
-def _newest(pairs: Sequence[Pair], filter: dict[str, Any] | None, count: int) -> list[StoredItem]:
+def _ranked(scored: Iterable[tuple[float, StoredItem]]) -> list[tuple[float, StoredItem]]:
+    return sorted(scored, key=lambda pair: -pair[0])
+
+
+def _cosine(item: StoredItem, vector: NDArray[np.float32]) -> float:
+    return float(np.vecdot(item.vectors, vector).max())
+
+
+def _near(
+    source: LargeReader, op: HybridOp, vector: NDArray[np.float32] | None
+) -> tuple[Partition, bool]:
+    """Return what is near in a namespace too large for memory, to compare it by words as well."""
+    wanted = max(op.limit, NEAR)
+    if vector is None:
+        items, exact = source.last(op.filter, wanted), False
+    else:
+        items, exact = source.near(vector, op.filter, wanted)
+    items.sort(key=lambda item: item.order)
+    return Partition.of((), items), exact
+
+
+def _latest(source: Source, filter: dict[str, Any] | None, count: int) -> list[StoredItem]:
+    """Return the items that were last updated, the latest first."""
+    if isinstance(source, LargeReader):
+        return heapq.nlargest(count, source.all(filter), key=lambda item: item.order)
     found: list[StoredItem] = []
-    for partition, snapshot in pairs:
-        newest = partition.newest(filter, snapshot)
-        found += [item for item, _ in zip(newest, range(count), strict=False)]
-    if len(pairs) > 1:
+    for partition, snapshot in source:
+        found += itertools.islice(partition.newest(filter, snapshot), count)
+    if len(source) > 1:
         found.sort(key=lambda item: item.order, reverse=True)
     return found[:count]
+
+
+def _newest(op: NewestOp, source: Source) -> Found[StoredItem]:
+    if isinstance(source, LargeReader):
+        last = source.last(op.filter, op.limit)
+        return _found(heapq.nlargest(op.limit, last, key=partial(_place, by=op.by)), exact=False)
+    [(partition, snapshot)] = source
+    return Found(itertools.islice(partition.newest(op.filter, snapshot, op.by), op.limit))
+
+
+def _place(item: StoredItem, by: str | None) -> tuple[str, int]:
+    return ("" if by is None else str(item.value.get(by)), item.order)
+
+
+def _found(items: Iterable[T], exact: bool) -> Found[T]:
+    found = Found(items)
+    found.exact = exact
+    return found
 
 
 def _item(item: StoredItem) -> Item:

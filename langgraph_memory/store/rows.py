@@ -7,7 +7,8 @@ row besides, which the catalogue of namespaces is read from. A row's metadata:
 |---|---|
 | `part` | the namespace, as a JSON list |
 | `key` | the item's key |
-| `value` | a JSON envelope: the item's value, when it was created and updated, its vector rows |
+| `value` | a JSON envelope: the item's value, its times, its number of vectors, its time to live |
+| `expires` | when an item with a time to live ends, in seconds since 1970 |
 | `state` | absent for an item; else `unindexed`, `vector`, `namespace` or `tombstone` |
 | `user`, `project` or `agent` | our own records: the owner's id as it was given |
 | `type` | our own records: note, episode, message, document |
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +38,18 @@ MAX_DEPTH = 256
 """How deeply a value may be nested: Python reads no more than some hundred levels."""
 
 _EPISODE_FIELDS = ("outcome", "quality_score", "duration_ms", "token_cost")
-_FIELDS = ("part", "key", "value", "state", "user", "project", "agent", "type", *_EPISODE_FIELDS)
+_FIELDS = (
+    "part",
+    "key",
+    "value",
+    "expires",
+    "state",
+    "user",
+    "project",
+    "agent",
+    "type",
+    *_EPISODE_FIELDS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,10 @@ class StoredItem:
     """Grows from write to write, whatever the clock says."""
     size: int = 0
     """Characters of the value as JSON."""
+    ttl: float | None = None
+    """Minutes to live after the last put or, where reads refresh it, the last read."""
+    expires: float = math.inf
+    """When it ended, in seconds since 1970, unless a read has prolonged it since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +130,17 @@ def item_rows(item: StoredItem, dims: int) -> list[Row]:
     """Return the rows of one item: its own, and one for each further indexed text."""
     metadata = _metadata(item.namespace, key=item.key, **_owner_fields(item.namespace, item.value))
     indexed = len(item.vectors)
-    metadata["value"] = encode_value(
-        {
-            "value": item.value,
-            "created_at": item.created_at.isoformat(),
-            "updated_at": item.updated_at.isoformat(),
-            "order": item.order,
-            "vectors": indexed,
-        }
-    )
+    envelope = {
+        "value": item.value,
+        "created_at": item.created_at.isoformat(),
+        "updated_at": item.updated_at.isoformat(),
+        "order": item.order,
+        "vectors": indexed,
+    }
+    if item.ttl is not None:
+        envelope["ttl"] = item.ttl
+        metadata["expires"] = item.expires
+    metadata["value"] = encode_value(envelope)
     first = row_id(item.namespace, item.key)
     if not indexed:
         metadata["state"] = "unindexed"
@@ -193,6 +212,8 @@ def items_from_rows(
             vectors=matrix[rows],
             order=envelope["order"],
             size=len(metadata["value"]),
+            ttl=envelope.get("ttl"),
+            expires=metadata["expires"] if "ttl" in envelope else math.inf,
         )
         items.append(item)
     items.sort(key=lambda item: item.order)

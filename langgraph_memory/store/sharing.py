@@ -29,7 +29,9 @@ _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
 
 
-def open_directory(directory: Path, cache_bytes: int, embedder: Embedder) -> Collection:
+def open_directory(
+    directory: Path, cache_bytes: int, partition_limit: int, embedder: Embedder
+) -> Collection:
     """Open the collection in a directory, or share it if this process has it open already.
 
     A broken index is repaired first, with the embedder.
@@ -46,7 +48,12 @@ def open_directory(directory: Path, cache_bytes: int, embedder: Embedder) -> Col
             opening.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
             collection = Collection(
-                client, COLLECTION, cache_bytes, lambda: _close(client, lock), written
+                client,
+                COLLECTION,
+                cache_bytes,
+                partition_limit,
+                lambda: _close(client, lock),
+                written,
             )
             _note_state(lock)
             opening.pop_all()  # all went well: they are for `_close` now
@@ -85,17 +92,17 @@ def _full_disk_named(directory: Path) -> Iterator[None]:
         raise StoreError(f"{error} (the disk of {directory} has {free:,} bytes left)") from error
 
 
-def open_client(client: Any, cache_bytes: int) -> Collection:
+def open_client(client: Any, cache_bytes: int, partition_limit: int) -> Collection:
     """Open the collection of a caller's client, which stays theirs to close."""
 
     def open_new() -> Collection:
         # The closure keeps the client alive, and with it the id by which it is known.
-        return Collection(client, COLLECTION, cache_bytes, lambda: client and None)
+        return Collection(client, COLLECTION, cache_bytes, partition_limit, lambda: client and None)
 
     return _shared(id(client), open_new)
 
 
-def open_in_memory(cache_bytes: int) -> Collection:
+def open_in_memory(cache_bytes: int, partition_limit: int) -> Collection:
     """Open a collection of its own that is gone when it is closed."""
     import chromadb
 
@@ -103,7 +110,9 @@ def open_in_memory(cache_bytes: int) -> Collection:
     client = chromadb.EphemeralClient(settings=settings())
     return _shared(
         name,
-        lambda: Collection(client, name, cache_bytes, lambda: client.delete_collection(name)),
+        lambda: Collection(
+            client, name, cache_bytes, partition_limit, lambda: client.delete_collection(name)
+        ),
     )
 
 

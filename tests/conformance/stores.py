@@ -22,7 +22,7 @@ from langgraph.store.sqlite import AsyncSqliteStore, SqliteStore
 from langgraph_memory import ChromaStore
 from langgraph_memory.clock import Clock
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.testing.conformance import Capability, ModelStore, Skipped, store_test
+from langgraph_memory.testing.conformance import ModelStore, Skipped, store_test
 
 
 @store_test("ModelStore")
@@ -77,13 +77,12 @@ def in_memory_store(index: IndexConfig | None) -> Iterator[BaseStore]:
     yield InMemoryStore(index=index)
 
 
-@store_test(
-    "ChromaStore",
-    skip_capabilities={Capability.TTL: "not built yet"},
-)
-def chroma_store(index: IndexConfig | None, clock: Clock) -> Iterator[BaseStore]:
+@store_test("ChromaStore")
+def chroma_store(
+    index: IndexConfig | None, ttl: TTLConfig | None, clock: Clock
+) -> Iterator[BaseStore]:
     config = index if index is not None else IndexConfig(embed=HashingEmbeddings())
-    with ChromaStore.in_memory(index=config, clock=clock) as store:
+    with ChromaStore.in_memory(index=config, ttl=ttl, clock=clock) as store:
         yield store
 
 

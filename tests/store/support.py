@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-import sqlite3
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,13 +64,19 @@ def chroma_refuses(directory: Path, when: str = "1") -> Iterator[None]:
         f"CREATE TRIGGER refuse BEFORE INSERT ON embeddings_queue WHEN {when} "
         "BEGIN SELECT RAISE(ABORT, 'no space left'); END"
     )
+    _change_schema(directory, trigger)
+    try:
+        yield
+    finally:
+        _change_schema(directory, "DROP TRIGGER refuse")
+
+
+def _change_schema(directory: Path, sql: str) -> None:
+    # In a process of its own: SQLite's locks do not hold between two of it in one process, and
+    # Chroma brings its own.
+    program = "import sqlite3, sys; sqlite3.connect(sys.argv[1], 30).execute(sys.argv[2])"
     file = directory / "chroma.sqlite3"
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute(trigger)
-        try:
-            yield
-        finally:
-            connection.execute("DROP TRIGGER refuse")
+    subprocess.run([sys.executable, "-c", program, str(file), sql], check=True, timeout=60)
 
 
 DELETIONS = "NEW.operation = 3"

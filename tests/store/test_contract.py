@@ -624,7 +624,8 @@ def test_the_index_config_and_the_embeddings_can_be_read(store: ChromaStore) -> 
     assert store.embeddings is EMBED
     assert store.index_config["embed"] is EMBED
     assert store.index_config["fields"] == ["$"]
-    assert store.supports_ttl is False
+    assert store.supports_ttl is True
+    assert store.ttl_config is None
 
 
 def test_the_time_comes_from_the_clock() -> None:

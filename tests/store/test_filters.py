@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.store.filters import check_filter, matches
+from langgraph_memory.store.filters import ExtendedFilter, check_filter, matches
 
 VALUE: dict[str, Any] = {
     "kind": "fact",
@@ -236,3 +236,52 @@ def test_what_json_does_not_have_equals_nothing_and_raises_nothing(odd: Any, val
         check_filter({"x": condition})
         assert not matches({"x": value}, {"x": condition})
     assert matches({"x": value}, {"x": {"$ne": odd}})
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ({"kind": {"$in": ["fact", "decision"]}}, True),
+        ({"kind": {"$in": ["decision"]}}, False),
+        ({"kind": {"$in": []}}, False),
+        ({"kind": {"$nin": ["fact"]}}, False),
+        ({"kind": {"$nin": []}}, True),
+        ({"missing": {"$in": [None]}}, True),
+        ({"missing": {"$nin": ["x"]}}, True),
+        ({"tags": {"$in": [["x", "y"], "z"]}}, True),
+        ({"none": {"$exists": True}}, True),
+        ({"missing": {"$exists": True}}, False),
+        ({"missing": {"$exists": False}}, True),
+        ({"n": {"$exists": False}}, False),
+        ({"more": {"deep": {"$exists": True}, "gone": {"$exists": False}}}, True),
+        ({"more": {"deep": {"n": {"$in": [6, 7]}}}}, True),
+        ({"n": {"$in": [3, 4], "$gt": 3}}, False),
+        ({"missing": None, "kind": "fact"}, True),
+    ],
+)
+def test_an_extended_filter_has_three_more_operators(
+    filter: dict[str, Any], expected: bool
+) -> None:
+    check_filter(ExtendedFilter(filter))
+    assert matches(VALUE, ExtendedFilter(filter)) is expected
+
+
+@pytest.mark.parametrize(
+    "condition", [{"$in": [1]}, {"$nin": [1]}, {"$exists": True}], ids=["in", "nin", "exists"]
+)
+def test_a_plain_filter_does_not_have_them_and_says_who_has(condition: dict[str, Any]) -> None:
+    for filter in ({"n": condition}, {"more": {"deep": condition}}):
+        with pytest.raises(ValueError, match="ExtendedFilter"):
+            check_filter(filter)
+        with pytest.raises(ValueError, match="ExtendedFilter"):
+            matches(VALUE, filter)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [{"$in": "fact"}, {"$nin": None}, {"$exists": 1}, {"$or": []}],
+    ids=["in-text", "nin-none", "exists-number", "or"],
+)
+def test_an_extended_filter_refuses_what_makes_no_sense(condition: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"takes|unsupported"):
+        check_filter(ExtendedFilter(kind=condition))
