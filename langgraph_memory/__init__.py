@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from langgraph_memory.store.chroma import ChromaStore as ChromaStore
     from langgraph_memory.store.chroma import open_store as open_store
     from langgraph_memory.store.filters import ExtendedFilter as ExtendedFilter
+    from langgraph_memory.store.maintenance import Report as Report
+    from langgraph_memory.store.maintenance import compact as compact
+    from langgraph_memory.store.maintenance import doctor as doctor
+    from langgraph_memory.store.maintenance import reembed as reembed
 
 __version__ = "0.1.0"
 
@@ -71,6 +75,7 @@ _MODULE_OF = {
         ),
         "ranking": ("Quotas", "Ranking"),
         "records": ("Change", "Episode", "Hit", "Message", "Note", "Recalled", "Receipt"),
+        "store.maintenance": ("Report", "compact", "doctor", "reembed"),
         "sessions": ("Session", "Sessions", "open_sessions"),
     }.items()
     for name in names

@@ -125,19 +125,25 @@ class Fingerprint:
         Raises:
             EmbedderMismatchError: If the embedder, the dimensions or the probe differ.
         """
-        alike = self.embedder == stored.embedder and (
-            self.dims is None or stored.dims is None or self.dims == stored.dims
-        )
-        same = alike
-        if alike and self.probe is not None and stored.probe is not None:
-            same = float(np.dot(_unit(self.probe), _unit(stored.probe))) > 0.99
-        if not same:
+        if not self.matches(stored):
+            alike = self._alike(stored)
             raise EmbedderMismatchError(
                 f"this memory was written with the embedder {stored.describe(alike)}, and was "
                 f"opened with {self.describe(alike)}. Open it with the embedder it was written "
-                "with (embed=...), or start a new directory and add the texts again: vectors of "
-                "two embedders cannot be compared"
+                "with (embed=...), or move the directory to the new one: langgraph_memory.reembed "
+                "makes all vectors again. Vectors of two embedders cannot be compared"
             )
+
+    def matches(self, stored: Fingerprint) -> bool:
+        """Return whether both say the same embedder, as far as both say."""
+        if self._alike(stored) and self.probe is not None and stored.probe is not None:
+            return float(np.dot(_unit(self.probe), _unit(stored.probe))) > 0.99
+        return self._alike(stored)
+
+    def _alike(self, stored: Fingerprint) -> bool:
+        return self.embedder == stored.embedder and (
+            self.dims is None or stored.dims is None or self.dims == stored.dims
+        )
 
     def describe(self, closely: bool = False) -> str:
         """Return the embedder and its dimensions in words; closely, with its probe's beginning."""
@@ -163,6 +169,13 @@ class Embedder:
         """Whether `PROBE` has to be embedded before the fingerprint is whole."""
         fingerprint = self.fingerprint
         return fingerprint.dims is None or (self._anonymous and fingerprint.probe is None)
+
+    @property
+    def only_async(self) -> bool:
+        """Whether it is a coroutine function, which `embed` cannot call."""
+        return isinstance(self.embeddings, EmbeddingsLambda) and not hasattr(
+            self.embeddings, "func"
+        )
 
     def learn(self, probe: NDArray[np.float32]) -> None:
         """Complete the fingerprint from the vector of `PROBE`, of shape `(dimensions,)`."""

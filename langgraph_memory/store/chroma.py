@@ -111,7 +111,7 @@ class ChromaStore(BaseStore):
         elif is_url(path):
             self._use(open_server(str(path), limits))
         else:
-            self._use(open_directory(Path(str(path)), limits))
+            self._use(open_directory(Path(str(path)), limits, self._embedder))
 
     @classmethod
     def in_memory(

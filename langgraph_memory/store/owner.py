@@ -10,6 +10,7 @@ import os
 import socket
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -24,7 +25,10 @@ class DirectoryLock:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.checked: Any = None
+        """In which state the owner before left the index, as `say_checked` was given it."""
         self._lock = FileLock(directory / LOCK_FILE, thread_local=False)
+        self._since = ""
 
     def acquire(self) -> None:
         """Take the directory, making it if it is not there.
@@ -43,8 +47,10 @@ class DirectoryLock:
             ) from error
         except OSError as error:
             raise self._unusable(error) from error
+        self.checked = self._read().get("checked")
+        self._since = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            self._say_who()
+            self._write(None)
         except OSError as error:
             self.release()
             raise self._unusable(error) from error
@@ -53,20 +59,41 @@ class DirectoryLock:
         """Give the directory back."""
         self._lock.release()
 
+    def say_checked(self, state: Any) -> None:
+        """Note for the next owner, as JSON, in which state the index is known to be whole.
+
+        Until then nothing is known: an owner that crashes on the index leaves it so.
+
+        Raises:
+            StoreError: If the directory cannot be written.
+        """
+        try:
+            self._write(state)
+        except OSError as error:
+            raise self._unusable(error) from error
+
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError(f"cannot use the directory {self.directory}: {error}")
 
-    def _say_who(self) -> None:
+    def _write(self, checked: Any) -> None:
         who = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
-            "since": datetime.now(UTC).isoformat(timespec="seconds"),
+            "since": self._since,
+            "checked": checked,
         }
         (self.directory / OWNER_FILE).write_text(json.dumps(who), encoding="utf-8")
 
-    def _owner(self) -> str:
+    def _read(self) -> dict[str, Any]:
         try:
             who = json.loads((self.directory / OWNER_FILE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return who if isinstance(who, dict) else {}
+
+    def _owner(self) -> str:
+        who = self._read()
+        try:
             return f"process {who['pid']} on {who['host']} since {who['since']}"
-        except (OSError, ValueError, KeyError, TypeError):
+        except KeyError:
             return "another process"

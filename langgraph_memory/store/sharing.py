@@ -5,44 +5,87 @@ So each sees what the others write, and Chroma is not asked to open a directory 
 
 from __future__ import annotations
 
+import logging
+import shutil
 import threading
 import uuid
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from langgraph_memory.embedding import Embedder
+from langgraph_memory.errors import StoreError, StoreLockedError
 from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows, chroma_errors
+from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.owner import DirectoryLock
 from langgraph_memory.store.partition import Limits
+from langgraph_memory.store.repair import make_ready, say_checked
 from langgraph_memory.store.server import address, connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
+
+logger = logging.getLogger(__name__)
+
+_LITTLE = 16 * 1024 * 1024  # bytes; with less, an error tells how many there are
 
 _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
 
 
-def open_directory(directory: Path, limits: Limits) -> Collection:
-    """Open the collection in a directory, or share it if this process has it open already."""
+def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
+    """Open the collection in a directory, or share it if this process has it open already.
+
+    A broken index is repaired first, with the embedder.
+    """
     directory = directory.expanduser().resolve()
 
     def open_new() -> Collection:
-        opened = ExitStack()
-        try:
+        with _full_disk_named(directory), ExitStack() as opening:
             lock = DirectoryLock(directory)
             lock.acquire()
-            opened.callback(lock.release)
-            with chroma_errors(f"opening {directory}"):
-                client = _persistent_client(str(directory))
-            opened.callback(client.close)
+            opening.callback(lock.release)
+            make_ready(directory, lock, embedder)
+            client = persistent_client(directory)
+            opening.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
-            return Collection(ChromaRows(client, COLLECTION), limits, opened.close, written)
-        except BaseException:
-            opened.close()
-            raise
+            rows = ChromaRows(client, COLLECTION)
+            collection = Collection(rows, limits, lambda: _close(client, lock), written)
+            _note_state(lock)
+            opening.pop_all()  # all went well: they are for `_close` now
+            return collection
 
     return _shared(directory, open_new)
+
+
+def _close(client: Any, lock: DirectoryLock) -> None:
+    try:
+        client.close()
+        _note_state(lock)
+    finally:
+        lock.release()
+
+
+def _note_state(lock: DirectoryLock) -> None:
+    """Say that the index is whole; without it, it is examined at the next opening."""
+    try:
+        say_checked(lock.directory, lock)
+    except StoreError:
+        logger.info("the state of %s could not be noted", lock.directory, exc_info=True)
+
+
+@contextmanager
+def _full_disk_named(directory: Path) -> Iterator[None]:
+    """Let an error say so if the disk is full: Chroma's messages do not."""
+    try:
+        yield
+    except StoreLockedError:
+        raise
+    except StoreError as error:
+        free = shutil.disk_usage(directory).free if directory.exists() else _LITTLE
+        if free >= _LITTLE:
+            raise
+        raise StoreError(f"{error} (the disk of {directory} has {free:,} bytes left)") from error
 
 
 def open_server(url: str, limits: Limits) -> Collection:
@@ -50,15 +93,14 @@ def open_server(url: str, limits: Limits) -> Collection:
     url = url.rstrip("/")
 
     def open_new() -> Collection:
-        opened = ExitStack()
-        try:
+        with ExitStack() as opening:
             with chroma_errors(f"opening {url}, which should be a Chroma server"):
-                client = connect(url, _settings())
-            opened.callback(disconnect, client)
-            return ServerCollection(ServerRows(client, COLLECTION), limits, opened.close)
-        except BaseException:
-            opened.close()
-            raise
+                client = connect(url, settings())
+            opening.callback(disconnect, client)
+            rows = ServerRows(client, COLLECTION)
+            collection = ServerCollection(rows, limits, lambda: disconnect(client))
+            opening.pop_all()
+            return collection
 
     return _shared(url, lambda: patiently(open_new, url))
 
@@ -82,31 +124,13 @@ def open_in_memory(limits: Limits) -> Collection:
     import chromadb
 
     name = f"{COLLECTION}_{uuid.uuid4().hex}"  # all clients in memory see the same collections
-    client = chromadb.EphemeralClient(settings=_settings())
+    client = chromadb.EphemeralClient(settings=settings())
     return _shared(
         name,
         lambda: Collection(
             ChromaRows(client, name), limits, lambda: client.delete_collection(name)
         ),
     )
-
-
-def _persistent_client(directory: str) -> Any:
-    import chromadb
-    from chromadb.api.shared_system_client import SharedSystemClient
-
-    try:
-        return chromadb.PersistentClient(directory, settings=_settings())
-    except BaseException:
-        # Chroma keeps what failed to start, and would hand it out at the next attempt.
-        SharedSystemClient._identifier_to_system.pop(directory, None)
-        raise
-
-
-def _settings() -> Any:
-    from chromadb.config import Settings
-
-    return Settings(anonymized_telemetry=False)
 
 
 def release(collection: Collection) -> None:

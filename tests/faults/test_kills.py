@@ -26,14 +26,11 @@ def copy(tmp_path: Path, stocked: Path) -> Path:
     return shutil.copytree(stocked, tmp_path / "copy")
 
 
-half_written = pytest.mark.xfail(strict=False, reason="a broken index is not repaired yet")
-
-
 @pytest.mark.parametrize(
     ("name", "aims"),
     [
-        pytest.param("batches", ["index_metadata.pickle", None], marks=half_written),
-        pytest.param("nodes", ["data_level0.bin"], marks=half_written),
+        ("batches", ["index_metadata.pickle", None]),
+        ("nodes", ["data_level0.bin"]),
         ("verbs", [None]),
         ("with_memory", [None, None]),
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from langgraph_memory.store.chroma import ChromaStore
+from tests.store import damaged
 from tests.store.support import EMBED, Child, Do
 
 
@@ -53,3 +56,23 @@ def eager_switching() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
+
+
+@pytest.fixture(scope="session")
+def _filled_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, damaged.Contents]:
+    path = tmp_path_factory.mktemp("filled") / "memory"
+    damaged.fill(path)
+    assert (damaged.index_directory(path) / "index_metadata.pickle").exists()
+    return path, damaged.contents(path)
+
+
+@pytest.fixture
+def filled(_filled_once: tuple[Path, damaged.Contents], tmp_path: Path) -> Path:
+    """A directory of its own with `ITEMS` items and more, whose index is on disk."""
+    return Path(shutil.copytree(_filled_once[0], tmp_path / "memory"))
+
+
+@pytest.fixture
+def before(_filled_once: tuple[Path, damaged.Contents]) -> damaged.Contents:
+    """What `damaged.contents` says of `filled`."""
+    return _filled_once[1]

@@ -128,7 +128,7 @@ def test_another_embedder_is_refused_by_name_and_the_right_one_goes_on(
     assert f"written with the embedder {written}" in message
     assert f"opened with {opened}" in message
     assert "Open it with the embedder it was written with (embed=...)" in message
-    assert "start a new directory" in message
+    assert "langgraph_memory.reembed" in message
     with ChromaStore(tmp_path, **first) as store:
         assert store.search(("a",), query="moka")[0].score == pytest.approx(1, abs=1e-5)
         store.put(("a",), "l", {"text": "tea"})

@@ -1,0 +1,159 @@
+"""A directory looked after by hand: doctor, another embedder, compaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from langgraph_memory.embedding import Embed, Embedder, fingerprint_from_metadata
+from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.store.chroma_rows import COLLECTION
+from langgraph_memory.store.index_files import rows_and_vectors
+from langgraph_memory.store.owner import DirectoryLock
+from langgraph_memory.store.rebuild import Progress
+from langgraph_memory.store.repair import (
+    compact_collection,
+    confirmed,
+    damage_since_checked,
+    examine,
+    finish_interrupted,
+    give_back_space,
+    quarantine,
+    repair,
+    replace,
+    say_checked,
+    stored,
+    vectors_from,
+)
+from langgraph_memory.store.tables import DATABASE, StoredCollection
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found in a directory, and what was done about it, in words."""
+
+    rows: int
+    """Rows of the collection: items, their further indexed fields, namespaces."""
+    vectors: int
+    """How many of them have a vector, in the end."""
+    found: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+
+
+def doctor(
+    path: str | Path, embed: Embed | None = None, *, on_progress: Progress | None = None
+) -> Report:
+    """Examine a directory from the ground up, and repair its vector index if it is broken.
+
+    Chroma reads every vector in a child process, whatever the last owner said.
+
+    Args:
+        path: A directory that nothing has open.
+        embed: The embedder that it was written with; used if vectors have to be made again.
+        on_progress: Called with the rows done and all rows, instead of a bar on the terminal.
+
+    Raises:
+        StoreLockedError: If the directory is open.
+        StoreError: If it cannot be read or repaired.
+        EmbedderMismatchError: If vectors have to be made, and another embedder made the others.
+
+    Example:
+        >>> from langgraph_memory import ChromaStore, doctor
+        >>> with ChromaStore("./memory") as store:
+        ...     store.put(("beans",), "1", {"text": "Colombia"})
+        >>> doctor("./memory")
+        Report(rows=2, vectors=2, found=(), done=())
+    """
+    with _owned(path) as (directory, lock, main):
+        damage = examine(directory, main)
+        done: tuple[str, ...] = ()
+        if damage is not None:
+            made = repair(directory, main, damage, Embedder(embed), on_progress)
+            done = (f"made {made:,} vectors again",)
+        return _report(directory, lock, damage, *done)
+
+
+def reembed(
+    path: str | Path, embed: Embed | None, *, on_progress: Progress | None = None
+) -> Report:
+    """Move a directory to another embedder: make all vectors again, from the stored texts.
+
+    Until the end the old vectors are in place. If it is killed, the next call goes on from there,
+    and embeds what was written in the meantime. Where that embedder made the vectors already,
+    nothing is done.
+
+    Args:
+        path: A directory that nothing has open.
+        embed: The new embedder, as `ChromaStore` takes it; `None` is the embedded default.
+        on_progress: Called with the rows done and all rows, instead of a bar on the terminal.
+
+    Raises:
+        StoreLockedError: If the directory is open.
+        StoreError: If it cannot be read or written.
+    """
+    with _owned(path) as (directory, lock, main):
+        embedder = Embedder(embed)
+        fingerprint = confirmed(embedder, None)
+        damage = damage_since_checked(directory, lock, main)
+        known = fingerprint_from_metadata(main.metadata)
+        if damage is None and known is not None and fingerprint.matches(known):
+            return _report(directory, lock, None)
+        if damage is not None:
+            quarantine(directory, main)
+        made = replace(directory, fingerprint, vectors_from(embedder), "Embedding", on_progress)
+        done = f"made {made:,} vectors with {fingerprint.describe()}"
+        return _report(directory, lock, damage, done)
+
+
+def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
+    """Rebuild the index without deleted elements, and give back all space that is not used.
+
+    No text is embedded.
+
+    Args:
+        path: A directory that nothing has open.
+        on_progress: Called with the rows done and all rows, instead of a bar on the terminal.
+
+    Raises:
+        StoreLockedError: If the directory is open.
+        StoreError: If it cannot be read or written, or its index is broken: `doctor` repairs it.
+    """
+    with _owned(path) as (directory, lock, main):
+        damage = damage_since_checked(directory, lock, main)
+        if damage is not None:
+            raise StoreError(f"the index in {directory} is broken ({damage}): doctor repairs it")
+        before = _size(directory)
+        compact_collection(directory, main, on_progress)
+        give_back_space(directory)
+        return _report(directory, lock, None, f"gave back {before - _size(directory):,} bytes")
+
+
+@contextmanager
+def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollection]]:
+    """Take a directory that holds a memory, for the time of a block."""
+    directory = Path(path).expanduser().resolve()
+    if not (directory / DATABASE).is_file():
+        raise ConfigurationError(f"there is no memory in {directory}: {DATABASE} is missing")
+    lock = DirectoryLock(directory)
+    lock.acquire()
+    try:
+        finish_interrupted(directory)
+        main = stored(directory, COLLECTION)
+        if main is None:
+            raise ConfigurationError(f"{directory} has no collection {COLLECTION!r}")
+        yield directory, lock, main
+    finally:
+        lock.release()
+
+
+def _report(directory: Path, lock: DirectoryLock, damage: str | None, *done: str) -> Report:
+    say_checked(directory, lock)
+    main = stored(directory, COLLECTION)
+    assert main is not None
+    return Report(*rows_and_vectors(directory, main), (damage,) if damage else (), done)
+
+
+def _size(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
