@@ -102,6 +102,18 @@ def test_the_page_keeps_its_text_and_gets_the_same_figures_again(
     assert "mem0 on Chroma" in first[1]
 
 
+def test_the_page_says_whether_the_machine_was_busy(
+    lines: Lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(performance, "draw", lambda plot, path: None)
+    page = tmp_path / "page.md"
+    for load, busy in ((0.5, False), (2.5, True)):
+        page.write_text("<!-- generated: figures -->\n<!-- end: figures -->\n")
+        lines[1]["load"] = load
+        performance.write(lines, page)
+        assert ("busy with other work" in page.read_text()) is busy
+
+
 def test_every_run_is_one_that_the_benchmark_takes() -> None:
     for command in performance.RUNS.values():
         latency.options_of(command.split())
