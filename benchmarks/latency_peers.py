@@ -15,6 +15,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.latency_data import DIMENSIONS, embedded_text
+from langgraph_memory.clock import utc_now
 from langgraph_memory.records import Message, Record
 
 HITS = 10
@@ -73,7 +74,7 @@ class RawChroma:
     def put(self, user: str, texts: Sequence[str]) -> list[str]:
         """Write texts in one call."""
         ids = [uuid.uuid4().hex for _ in texts]
-        self._upsert(ids, texts, [{"user": user, "type": "note"} for _ in texts])
+        self._upsert(ids, texts, [_metadata_of_text(user) for _ in texts])
         return ids
 
     def search(self, question: str, user: str) -> Any:
@@ -130,8 +131,7 @@ class LangChainChroma:
 
     def put(self, user: str, texts: Sequence[str]) -> list[str]:
         """Write texts in one call."""
-        metadatas = [{"user": user, "type": "note"} for _ in texts]
-        return self._rows.add_texts(texts, metadatas)
+        return self._rows.add_texts(texts, [_metadata_of_text(user) for _ in texts])
 
     def search(self, question: str, user: str) -> Any:
         """Search a user's documents."""
@@ -210,3 +210,13 @@ def _metadata(record: Record) -> dict[str, Any]:
     if isinstance(record, Message):
         metadata |= {"speaker": record.speaker, "thread": record.thread_id}
     return metadata
+
+
+def _metadata_of_text(user: str) -> dict[str, Any]:
+    return {
+        "user": user,
+        "type": "message",
+        "created_at": utc_now().isoformat(),
+        "speaker": user,
+        "thread": f"{user}/bench",
+    }
