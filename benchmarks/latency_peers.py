@@ -21,6 +21,9 @@ from langgraph_memory.records import Message, Record
 HITS = 10
 """How many hits a search asks for."""
 
+PAGE = 5_000
+"""Rows that Chroma is asked for at once; above 32,766 it fails."""
+
 
 class Peer(Protocol):
     """A library that keeps the same records and finds a user's by a question."""
@@ -90,10 +93,15 @@ class RawChroma:
         """Close the client."""
         self.client.close()
 
-    def get(self, user: str) -> Any:
-        """Read all of a user's rows, with their vectors."""
+    def get(self, user: str) -> list[Any]:
+        """Read all of a user's rows, with their vectors, by pages."""
         include = ["metadatas", "documents", "embeddings"]
-        return self._rows.get(where={"user": user}, include=include)
+        where = {"user": user}
+        pages: list[Any] = []
+        while not pages or len(pages[-1]["ids"]) == PAGE:
+            offset = PAGE * len(pages)
+            pages.append(self._rows.get(where=where, limit=PAGE, offset=offset, include=include))
+        return pages
 
     def _upsert(self, ids: list[str], texts: Sequence[str], metadatas: list[Any]) -> None:
         vectors = self.embeddings.embed_documents(list(texts))
