@@ -103,7 +103,9 @@ def _plain(value: object) -> str:
 
 
 def _cell(line: dict[str, Any]) -> str:
-    times = f"{_short(line['median_ms'])} / {_short(line['p95_ms'])}"
+    times = _short(line["median_ms"])
+    if line["n"] > 1:
+        times += f" / {_short(line['p95_ms'])}"
     return f"{times} ({_short(1 / line['ratio'])}x)" if "ratio" in line else times
 
 
