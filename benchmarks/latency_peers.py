@@ -15,10 +15,14 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.latency_data import DIMENSIONS, embedded_text
+from langgraph_memory.clock import utc_now
 from langgraph_memory.records import Message, Record
 
 HITS = 10
 """How many hits a search asks for."""
+
+PAGE = 5_000
+"""Rows that Chroma is asked for at once; above 32,766 it fails."""
 
 
 class Peer(Protocol):
@@ -73,7 +77,7 @@ class RawChroma:
     def put(self, user: str, texts: Sequence[str]) -> list[str]:
         """Write texts in one call."""
         ids = [uuid.uuid4().hex for _ in texts]
-        self._upsert(ids, texts, [{"user": user, "type": "note"} for _ in texts])
+        self._upsert(ids, texts, [_metadata_of_text(user) for _ in texts])
         return ids
 
     def search(self, question: str, user: str) -> Any:
@@ -89,10 +93,15 @@ class RawChroma:
         """Close the client."""
         self.client.close()
 
-    def get(self, user: str) -> Any:
-        """Read all of a user's rows, with their vectors."""
+    def get(self, user: str) -> list[Any]:
+        """Read all of a user's rows, with their vectors, by pages."""
         include = ["metadatas", "documents", "embeddings"]
-        return self._rows.get(where={"user": user}, include=include)
+        where = {"user": user}
+        pages: list[Any] = []
+        while not pages or len(pages[-1]["ids"]) == PAGE:
+            offset = PAGE * len(pages)
+            pages.append(self._rows.get(where=where, limit=PAGE, offset=offset, include=include))
+        return pages
 
     def _upsert(self, ids: list[str], texts: Sequence[str], metadatas: list[Any]) -> None:
         vectors = self.embeddings.embed_documents(list(texts))
@@ -130,8 +139,7 @@ class LangChainChroma:
 
     def put(self, user: str, texts: Sequence[str]) -> list[str]:
         """Write texts in one call."""
-        metadatas = [{"user": user, "type": "note"} for _ in texts]
-        return self._rows.add_texts(texts, metadatas)
+        return self._rows.add_texts(texts, [_metadata_of_text(user) for _ in texts])
 
     def search(self, question: str, user: str) -> Any:
         """Search a user's documents."""
@@ -210,3 +218,13 @@ def _metadata(record: Record) -> dict[str, Any]:
     if isinstance(record, Message):
         metadata |= {"speaker": record.speaker, "thread": record.thread_id}
     return metadata
+
+
+def _metadata_of_text(user: str) -> dict[str, Any]:
+    return {
+        "user": user,
+        "type": "message",
+        "created_at": utc_now().isoformat(),
+        "speaker": user,
+        "thread": f"{user}/bench",
+    }

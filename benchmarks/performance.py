@@ -32,6 +32,10 @@ RUNS = {
 }
 """The command line of each run."""
 
+_BUSY = (
+    " **The machine was busy with other work: times are several times what they would be otherwise,"
+    " and factors are rough.**"
+)
 _START, _END = "<!-- generated: figures -->\n", "<!-- end: figures -->"
 _ALL = "all of them"  # the benchmark's own process
 _TABLES = {
@@ -105,12 +109,13 @@ def _sections(lines: Lines) -> Iterator[str]:
 def _machine(lines: Lines) -> str:
     machines = select(lines, "machine")
     first = machines[0]
-    load = ", ".join(f"{machine['load']:.1f}" for machine in machines)
+    load = ", ".join(f"{machine['load'] or 0.0:.1f}" for machine in machines)
     versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items())
     commands = [" ".join(line["arguments"]) for line in select(lines, "run")]
+    busy = max(machine["load"] or 0.0 for machine in machines) > first["cores"]
     return (
         f"{first['system']}, {first['cores']} cores, Python {first['python']}, {versions}. "
-        f"Load average when each run began: {load}.\n\n```bash\n"
+        f"Load average when each run began: {load}.{_BUSY if busy else ''}\n\n```bash\n"
         + "\n".join(f"python -m benchmarks.latency {command}" for command in commands)
         + "\n```"
     )

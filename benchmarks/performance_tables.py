@@ -83,7 +83,7 @@ def _targets(lines: Lines) -> Iterator[tuple[str, float, float, str]]:
         yield "logging a turn", line["ratio"], 1.3, "upserts of two rows"
     for line in _largest(plain, "graph_turn.added", library="chromadb"):
         yield "what memory adds to a turn of a graph", line["ratio"], 3, "upserts of two rows"
-    for line in select(lines, "import", call="import langgraph_memory"):
+    for line in select(lines, "import", call="import langgraph_memory")[-1:]:
         yield "import langgraph_memory", line["median_ms"], 100, "ms"
 
 
@@ -103,5 +103,11 @@ def _plain(value: object) -> str:
 
 
 def _cell(line: dict[str, Any]) -> str:
-    times = f"{line['median_ms']:.3g} / {line['p95_ms']:.3g}"
-    return f"{times} ({1 / line['ratio']:.2g}x)" if "ratio" in line else times
+    times = _short(line["median_ms"])
+    if line["n"] > 1:
+        times += f" / {_short(line['p95_ms'])}"
+    return f"{times} ({_short(1 / line['ratio'])}x)" if "ratio" in line else times
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
