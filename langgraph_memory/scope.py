@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError
@@ -82,6 +83,7 @@ class Owner:
         return (ROOT, self.kind, encode_label(self.id), type)
 
 
+@lru_cache(maxsize=4096)  # a recall asks for each record that it reads
 def owner_of(namespace: tuple[str, ...]) -> tuple[Owner, RecordType] | None:
     """Return the owner and type of a namespace, or `None` if it is not one of this package."""
     match namespace:
