@@ -28,19 +28,19 @@ from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
-from langgraph_memory.store.ops import HybridOp, NewestOp
-from langgraph_memory.store.partition import CACHE_BYTES, PARTITION_ROWS, Limits
-from langgraph_memory.store.planning import Plan, labels, plan
-from langgraph_memory.store.reading import Reader
-from langgraph_memory.store.rows import Namespace, StoredItem
-from langgraph_memory.store.server import is_url
-from langgraph_memory.store.sharing import (
+from langgraph_memory.store.opening import (
     open_client,
     open_directory,
     open_in_memory,
     open_server,
     release,
 )
+from langgraph_memory.store.ops import HybridOp, NewestOp
+from langgraph_memory.store.partition import CACHE_BYTES, PARTITION_ROWS, Limits
+from langgraph_memory.store.planning import Plan, labels, plan
+from langgraph_memory.store.reading import Reader
+from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.server import is_url
 from langgraph_memory.store.writing import Write
 
 T = TypeVar("T")

@@ -42,7 +42,7 @@ from langgraph_memory.store.rows import (
     row_id,
     tombstone,
 )
-from langgraph_memory.store.stamps import Clock, is_empty
+from langgraph_memory.store.vector_clock import VectorClock, is_empty
 from langgraph_memory.store.writing import (
     Before,
     Write,
@@ -438,7 +438,9 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(self, writes: Writes, gone: Mapping[str, Namespace]) -> dict[Namespace, Clock]:
+    def _emptied(
+        self, writes: Writes, gone: Mapping[str, Namespace]
+    ) -> dict[Namespace, VectorClock]:
         """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
         return {
@@ -447,7 +449,7 @@ class Collection:
             if self._loses_all(namespace, writes[namespace].deleted, gone)
         }
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         """Return up to which writes of others the cache is right: here there are no others."""
         return {namespace: {} for namespace in namespaces}
 
@@ -461,7 +463,10 @@ class Collection:
         return bool(ids) and ids <= gone.keys()
 
     def _land(
-        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+        self,
+        writes: Writes,
+        emptied: Mapping[Namespace, VectorClock],
+        gone: Mapping[str, Namespace],
     ) -> None:
         """Write to Chroma. Deletions ride along as tombstones, so that a batch is one call."""
         dims = self._dims

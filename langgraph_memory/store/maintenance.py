@@ -10,8 +10,8 @@ from pathlib import Path
 from langgraph_memory.embedding import Embed, Embedder, fingerprint_from_metadata
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.chroma_rows import COLLECTION
+from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.index_files import rows_and_vectors
-from langgraph_memory.store.owner import DirectoryLock
 from langgraph_memory.store.rebuild import Progress
 from langgraph_memory.store.repair import (
     compact_collection,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import Namespace, StoredItem
-from langgraph_memory.store.stamps import Clock
+from langgraph_memory.store.vector_clock import VectorClock
 
 _MASKS_KEPT = 8
 _BLOCK = 64  # rows looked at together for the newest: more than are usually asked for
@@ -60,7 +60,7 @@ class Partition:
         self.namespace = namespace
         self.bytes = _EMPTY_BYTES
         self.lexical = LexicalIndex()
-        self.clock: Clock = {}
+        self.clock: VectorClock = {}
         """What the namespace's row said before this was loaded, where others write as well."""
         self._items: list[StoredItem] = []
         self._row_of: dict[str, int] = {}

@@ -18,12 +18,12 @@ from langgraph_memory.embedding import PROBE, Embedder, Fingerprint, fingerprint
 from langgraph_memory.errors import StoreError
 from langgraph_memory.store.chroma_rows import COLLECTION
 from langgraph_memory.store.client import opened_client
+from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.index_files import (
     deleted_and_live,
     file_state,
     find_damage,
 )
-from langgraph_memory.store.owner import DirectoryLock
 from langgraph_memory.store.probe import find_fault
 from langgraph_memory.store.rebuild import (
     NEXT,

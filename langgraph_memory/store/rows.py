@@ -10,7 +10,7 @@ row besides, which the catalogue of namespaces is read from. A row's metadata:
 | `value` | a JSON envelope: the item's value, its times, its number of vectors, its time to live |
 | `expires` | when an item with a time to live ends, in seconds since 1970 |
 | `state` | absent for an item; else `unindexed`, `vector`, `namespace`, `emptied`, `tombstone` |
-| `w_...`, `emptied` | on a server: who wrote to a namespace, and when it was empty (`stamps`) |
+| `w_...`, `emptied` | on a server: who wrote there, and when it was empty (`vector_clock`) |
 | `user`, `project` or `agent` | our own records: the owner's id as it was given |
 | `type` | our own records: note, episode, message, document |
 | `outcome`, `quality_score`, `duration_ms`, `token_cost` | episodes |

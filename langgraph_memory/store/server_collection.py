@@ -1,11 +1,11 @@
 """A collection on a Chroma server, which other processes read and write at the same time.
 
-Each call asks the rows of the namespaces for their clocks (`stamps`) and drops the partitions that
-another process has written to. Each write raises this process's numbers in the call that carries
-the items. Nothing is deleted while others may write: Chroma has no delete that asks first, and one
-that comes after our tombstone would take what another process put there in between. Tombstones
-stay, with neither text nor namespace, until their key is put again or the folder is opened
-directly.
+Each call asks the rows of the namespaces for their clocks (`vector_clock`) and drops the partitions
+that another process has written to. Each write raises this process's numbers in the call that
+carries the items. Nothing is deleted while others may write: Chroma has no delete that asks first,
+and one that comes after our tombstone would take what another process put there in between.
+Tombstones stay, with neither text nor namespace, until their key is put again or the folder is
+opened directly.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from langgraph_memory.store.rows import (
     tombstone,
 )
 from langgraph_memory.store.server import address, patiently
-from langgraph_memory.store.stamps import (
-    Clock,
+from langgraph_memory.store.vector_clock import (
+    VectorClock,
     clock_of,
     covers,
     emptied_marks,
@@ -124,13 +124,16 @@ class ServerCollection(Collection):
     def _before(self, writes: Writes) -> dict[str, Before]:
         return self._stored_before(touched_ids(writes))
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         clocks = self._clocks(namespaces)
         self._drop_outdated(clocks)
         return clocks
 
     def _land(
-        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+        self,
+        writes: Writes,
+        emptied: Mapping[Namespace, VectorClock],
+        gone: Mapping[str, Namespace],
     ) -> None:
         dims = self._dims
         putting = {namespace for namespace, write in writes.items() if write.put}
@@ -170,9 +173,9 @@ class ServerCollection(Collection):
 
     # -- clocks --
 
-    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         """Return what the rows of namespaces say now."""
-        clocks: dict[Namespace, Clock] = {namespace: {} for namespace in namespaces}
+        clocks: dict[Namespace, VectorClock] = {namespace: {} for namespace in namespaces}
         namespace_by_id = {row_id(namespace): namespace for namespace in clocks}
         for page in cut(list(namespace_by_id)):
             rows = self._rows.get(ids=page, include=["metadatas"])
@@ -180,11 +183,11 @@ class ServerCollection(Collection):
                 clocks[namespace_by_id[id]] = clock_of(metadata)
         return clocks
 
-    def _is_current(self, namespace: Namespace, clock: Clock) -> bool:
+    def _is_current(self, namespace: Namespace, clock: VectorClock) -> bool:
         partition = self._cache.get(namespace)
         return partition is not None and covers(partition.clock, clock, self._own)
 
-    def _drop_outdated(self, clocks: Mapping[Namespace, Clock]) -> None:
+    def _drop_outdated(self, clocks: Mapping[Namespace, VectorClock]) -> None:
         for namespace, clock in clocks.items():
             if not self._is_current(namespace, clock):
                 self._cache.drop(namespace)
