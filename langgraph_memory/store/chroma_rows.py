@@ -22,6 +22,9 @@ SCHEMA = 1
 PAGE = 5_000
 """Rows that a call reads: Chroma fails above 32,766 with metadata."""
 
+WHOLE = ["metadatas", "documents", "embeddings"]
+"""All that a row holds beside its id, for `include=`."""
+
 Where = dict[str, Any] | None
 """A filter as Chroma takes it; `None` is all rows."""
 
@@ -59,6 +62,11 @@ class ChromaRows:
     def get(self, **arguments: Any) -> Any:
         """Chroma's `get`, for at most `PAGE` rows."""
         return self._call("reading", partial(self._collection.get, **arguments))
+
+    def at(self, ids: Sequence[str], include: Sequence[str]) -> Iterator[Any]:
+        """Yield the rows with the given ids, `PAGE` at a time; what is not there is left out."""
+        for page in cut(ids):
+            yield self.get(ids=page, include=include)
 
     def ids(self, where: Where) -> list[str]:
         """Return the ids of all rows that meet a filter, first inserted first."""
@@ -131,9 +139,10 @@ class ChromaRows:
         )
 
 
-def cut(values: Sequence[T]) -> Iterator[list[T]]:
-    """Cut values into as many as one call reads."""
-    return (list(values[i : i + PAGE]) for i in range(0, len(values), PAGE))
+def cut(values: Sequence[T], size: int | None = None) -> Iterator[list[T]]:
+    """Cut values into lists of `size`, or of as many as one call reads."""
+    size = size or PAGE
+    return (list(values[i : i + size]) for i in range(0, len(values), size))
 
 
 @contextmanager

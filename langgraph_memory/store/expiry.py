@@ -17,7 +17,7 @@ from typing import Any
 from langgraph.store.base import TTLConfig
 
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.rows import Address
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +26,6 @@ WRITE_AFTER = 60.0
 
 SWEEP_EVERY = 5.0
 """Minutes between two sweeps where nothing else is asked for, as in LangGraph's own stores."""
-
-Address = tuple[Namespace, str]
 
 
 def check_ttl(minutes: Any) -> None:

@@ -16,11 +16,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, cut
+from langgraph_memory.store.chroma_rows import PAGE, WHOLE, ChromaRows
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import (
     Namespace,
     StoredItem,
+    is_item,
     items_from_rows,
     namespace_of,
     part_of,
@@ -180,7 +181,7 @@ class LargeReader:
         further = [
             row_id(namespace_of(metadata["part"]), metadata["key"], field)
             for metadata, _, _ in own
-            if metadata.get("value") is not None
+            if is_item(metadata)
             for field in range(1, read_envelope(metadata)["vectors"])
         ]
         rows = own + self._rows_of(further)
@@ -192,7 +193,6 @@ class LargeReader:
 
     def _rows_of(self, ids: Sequence[str]) -> list[tuple[Any, Any, Any]]:
         rows: list[tuple[Any, Any, Any]] = []
-        for page in cut(ids):
-            found = self._rows.get(ids=page, include=["metadatas", "documents", "embeddings"])
+        for found in self._rows.at(ids, WHOLE):
             rows += zip(found["metadatas"], found["documents"], found["embeddings"], strict=True)
         return rows

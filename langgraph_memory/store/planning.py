@@ -23,7 +23,7 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.expiry import check_ttl
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.ops import HybridOp, NewestOp
-from langgraph_memory.store.rows import Namespace, encode_value
+from langgraph_memory.store.rows import Address, Namespace, encode_value
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Plan:
     """A batch sorted by what has to be done."""
 
     ops: list[Any]
-    puts: dict[tuple[Namespace, str], PutOp] = field(default_factory=dict)
+    puts: dict[Address, PutOp] = field(default_factory=dict)
     documents: list[str] = field(default_factory=list)
     text_counts: list[int] = field(default_factory=list)
     """How many of `documents` each put has, in the order of `puts`."""

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.collection import Collection, Pair
-from langgraph_memory.store.expiry import Address
 from langgraph_memory.store.large import LargeReader, Scope
 from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores
 from langgraph_memory.store.partition import Partition
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.rows import Address, Namespace, StoredItem
 
 T = TypeVar("T")
 Source = Sequence[Pair] | LargeReader

@@ -17,12 +17,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_memory.embedding import Fingerprint
-from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, Where, cut
+from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, Where
 from langgraph_memory.store.collection import Collection, Large, Pair, under
-from langgraph_memory.store.expiry import Address
 from langgraph_memory.store.large import Scope
+from langgraph_memory.store.loading import listed_namespaces, stored_before
 from langgraph_memory.store.partition import Limits, Partition
 from langgraph_memory.store.rows import (
+    Address,
     Namespace,
     Row,
     StoredItem,
@@ -58,8 +59,7 @@ class ServerRows(ChromaRows):
         if len(first["ids"]) == PAGE:
             # Pages by offset would shift when a row among them becomes a tombstone.
             known = set(first["ids"])
-            for ids in cut([id for id in self.ids(where) if id not in known]):
-                yield self.get(ids=ids, include=include)
+            yield from self.at([id for id in self.ids(where) if id not in known], include)
 
     def look_again(self) -> None:
         """Read the collection's own metadata anew, which Chroma's client keeps as it was."""
@@ -107,7 +107,7 @@ class ServerCollection(Collection):
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
         self._check_usable()
-        return under(self._listed(), prefix)
+        return under(listed_namespaces(self._rows), prefix)
 
     # -- parts of what the base does --
 
@@ -122,7 +122,7 @@ class ServerCollection(Collection):
         return partitions
 
     def _before(self, writes: Writes) -> dict[str, Before]:
-        return self._stored_before(touched_ids(writes))
+        return stored_before(self._rows, touched_ids(writes))
 
     def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         clocks = self._clocks(namespaces)
@@ -177,8 +177,7 @@ class ServerCollection(Collection):
         """Return what the rows of namespaces say now."""
         clocks: dict[Namespace, VectorClock] = {namespace: {} for namespace in namespaces}
         namespace_by_id = {row_id(namespace): namespace for namespace in clocks}
-        for page in cut(list(namespace_by_id)):
-            rows = self._rows.get(ids=page, include=["metadatas"])
+        for rows in self._rows.at(list(namespace_by_id), ["metadatas"]):
             for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
                 clocks[namespace_by_id[id]] = clock_of(metadata)
         return clocks
