@@ -36,7 +36,7 @@ from langgraph_memory.store.opening import (
     release,
 )
 from langgraph_memory.store.ops import HybridOp, NewestOp
-from langgraph_memory.store.partition import CACHE_BYTES, PARTITION_ROWS, Limits
+from langgraph_memory.store.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
 from langgraph_memory.store.planning import Plan, labels, plan
 from langgraph_memory.store.reading import Reader
 from langgraph_memory.store.rows import Namespace, StoredItem

@@ -36,7 +36,8 @@ from langgraph_memory.store.loading import (
     stored_before,
     stored_items,
 )
-from langgraph_memory.store.partition import Limits, Partition, PartitionCache, Snapshot
+from langgraph_memory.store.partition import Partition, Snapshot
+from langgraph_memory.store.partition_cache import Limits, PartitionCache
 from langgraph_memory.store.rows import (
     Address,
     Namespace,

@@ -20,7 +20,7 @@ from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows, chroma_er
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.directory_lock import DirectoryLock
-from langgraph_memory.store.partition import Limits
+from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.repair import make_ready, say_checked
 from langgraph_memory.store.server import address, connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows

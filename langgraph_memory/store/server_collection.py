@@ -21,7 +21,8 @@ from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, Where
 from langgraph_memory.store.collection import Collection, Large, Pair, under
 from langgraph_memory.store.large import Scope
 from langgraph_memory.store.loading import listed_namespaces, stored_before
-from langgraph_memory.store.partition import Limits, Partition
+from langgraph_memory.store.partition import Partition
+from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.rows import (
     Address,
     Namespace,
