@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -37,11 +36,9 @@ from langgraph_memory.store.opening import (
 )
 from langgraph_memory.store.ops import HybridOp, NewestOp
 from langgraph_memory.store.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
-from langgraph_memory.store.planning import Plan, labels, plan
+from langgraph_memory.store.planning import Plan, labels, plan, writes
 from langgraph_memory.store.reading import Reader
-from langgraph_memory.store.rows import Namespace, StoredItem
 from langgraph_memory.store.server import is_url
-from langgraph_memory.store.writing import Write
 
 T = TypeVar("T")
 
@@ -207,10 +204,11 @@ class ChromaStore(BaseStore):
         Returns:
             A future that is done when the thread ends; to cancel it stops the thread.
         """
-        configured = (self.ttl_config or {}).get("sweep_interval_minutes")
-        minutes = sweep_interval_minutes if sweep_interval_minutes is not None else configured
-        check_ttl(SWEEP_EVERY if minutes is None else minutes)
-        return self._sweeper.start(SWEEP_EVERY if minutes is None else minutes)
+        minutes = sweep_interval_minutes
+        if minutes is None:
+            minutes = (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_EVERY
+        check_ttl(minutes)
+        return self._sweeper.start(minutes)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop the thread that sweeps; return whether it ended within `timeout` seconds."""
@@ -299,29 +297,8 @@ class ChromaStore(BaseStore):
         reader = Reader(collection, plan.queries, queries, now, omit_expired)
         results = reader.results(plan.ops)
         if plan.puts:
-            collection.write(self._writes(plan, documents))
+            collection.write(writes(plan, documents, self._clock()))
         return results
-
-    def _writes(self, plan: Plan, vectors: Vectors) -> dict[Namespace, Write]:
-        now = self._clock()
-        writes: dict[Namespace, Write] = {}
-        start = 0
-        for op, count in zip(plan.puts.values(), plan.text_counts, strict=True):
-            write = writes.setdefault(op.namespace, Write())
-            if op.value is None:
-                write.deleted.append(op.key)
-                continue
-            texts = tuple(plan.documents[start : start + count])
-            own = vectors[start : start + count]
-            start += count
-            value = dict(op.value)
-            item = StoredItem(
-                op.namespace, op.key, value, now, now, texts, own, size=len(str(value))
-            )
-            if op.ttl is not None:
-                item = replace(item, ttl=op.ttl, expires=now.timestamp() + op.ttl * 60)
-            write.put.append(item)
-        return writes
 
 
 @asynccontextmanager

@@ -95,7 +95,7 @@ def open_server(url: str, limits: Limits) -> Collection:
     def open_new() -> Collection:
         with ExitStack() as opening:
             with chroma_errors(f"opening {url}, which should be a Chroma server"):
-                client = connect(url, settings())
+                client = connect(url)
             opening.callback(disconnect, client)
             rows = ServerRows(client, COLLECTION)
             collection = ServerCollection(rows, limits, lambda: disconnect(client))

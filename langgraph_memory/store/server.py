@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.store.client import settings
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -29,7 +30,7 @@ def is_url(path: object) -> bool:
     return isinstance(path, str) and path.lower().startswith(("http://", "https://"))
 
 
-def connect(url: str, settings: Any) -> Any:
+def connect(url: str) -> Any:
     """Return a client of the Chroma server at a URL.
 
     Raises:
@@ -48,7 +49,7 @@ def connect(url: str, settings: Any) -> Any:
             "a Chroma server is named http://host:port; for headers, a token, a tenant or a "
             "database pass client=chromadb.HttpClient(...)"
         )
-    client = chromadb.HttpClient(url, ssl=url.lower().startswith("https"), settings=settings)
+    client = chromadb.HttpClient(url, ssl=url.lower().startswith("https"), settings=settings())
     for session in _sessions(client):
         session.timeout = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
     return client
@@ -79,12 +80,12 @@ def is_server(client: Any) -> bool:
 
 def address(client: Any) -> str:
     """Return the URL of a client's server, for messages."""
-    settings = client.get_settings()
-    host = str(settings.chroma_server_host)
+    configured = client.get_settings()
+    host = str(configured.chroma_server_host)
     if is_url(host):
         return host
-    scheme = "https" if settings.chroma_server_ssl_enabled else "http"
-    return f"{scheme}://{host}:{settings.chroma_server_http_port}"
+    scheme = "https" if configured.chroma_server_ssl_enabled else "http"
+    return f"{scheme}://{host}:{configured.chroma_server_http_port}"
 
 
 def patiently(call: Callable[[], T], server: str) -> T:
