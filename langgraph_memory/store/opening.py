@@ -21,7 +21,7 @@ from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.partition_cache import Limits
-from langgraph_memory.store.repair import make_ready, say_checked
+from langgraph_memory.store.repair import make_ready, note_whole
 from langgraph_memory.store.server import address, connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
 
@@ -45,13 +45,13 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
             lock = DirectoryLock(directory)
             lock.acquire()
             opening.callback(lock.release)
-            make_ready(directory, lock, embedder)
+            make_ready(lock, embedder)
             client = persistent_client(directory)
             opening.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
             rows = ChromaRows(client, COLLECTION)
             collection = Collection(rows, limits, lambda: _close(client, lock), written)
-            _note_state(lock)
+            _try_to_note_whole(lock)
             opening.pop_all()  # all went well: they are for `_close` now
             return collection
 
@@ -61,15 +61,15 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
 def _close(client: Any, lock: DirectoryLock) -> None:
     try:
         client.close()
-        _note_state(lock)
+        _try_to_note_whole(lock)
     finally:
         lock.release()
 
 
-def _note_state(lock: DirectoryLock) -> None:
+def _try_to_note_whole(lock: DirectoryLock) -> None:
     """Say that the index is whole; without it, it is examined at the next opening."""
     try:
-        say_checked(lock.directory, lock)
+        note_whole(lock)
     except StoreError:
         logger.info("the state of %s could not be noted", lock.directory, exc_info=True)
 

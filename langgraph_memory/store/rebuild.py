@@ -47,8 +47,14 @@ VectorsOf = Callable[[Any], Vectors]
 _PAGE = 500  # rows a call: what a kill costs to embed again
 
 
-def embedded(embedder: Embedder, dims: int) -> VectorsOf:
-    """Return vectors made from the rows' texts; rows without a text get a seeded one."""
+def embedded(embedder: Embedder) -> VectorsOf:
+    """Return vectors made from the rows' texts; rows without a text get a seeded one.
+
+    Args:
+        embedder: One whose fingerprint is whole.
+    """
+    dims = embedder.fingerprint.dims
+    assert dims is not None
 
     def vectors_of(page: Any) -> Vectors:
         texts = [text or "" for text in page["documents"]]
