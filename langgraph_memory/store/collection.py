@@ -440,7 +440,7 @@ class Collection:
         """Keep the catalogue."""
         if emptied:
             self._announced.discard(namespace)
-        elif write.put:
+        elif write.put and namespace not in self._announced:
             self._announced.add(namespace)
         else:
             return
