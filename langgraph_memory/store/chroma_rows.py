@@ -41,7 +41,7 @@ class ChromaRows:
         self._client = client
         self._name = name
         self._collection = self._call("opening the collection", self._open)
-        self.max_rows = int(client.get_max_batch_size())
+        self.max_rows = int(self._call("asking for its limit", client.get_max_batch_size))
         """So many rows Chroma writes at once."""
         self._check_layout()
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.store.chroma_rows import chroma_errors
 from langgraph_memory.store.client import settings
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ def connect(url: str) -> Any:
 
     Raises:
         ConfigurationError: If it is not the URL of a server.
+        StoreError: If there is no Chroma server, now or at all.
     """
     import chromadb
     import httpx
@@ -49,7 +51,9 @@ def connect(url: str) -> Any:
             "a Chroma server is named http://host:port; for headers, a token, a tenant or a "
             "database pass client=chromadb.HttpClient(...)"
         )
-    client = chromadb.HttpClient(url, ssl=url.lower().startswith("https"), settings=settings())
+    ssl = url.lower().startswith("https")
+    with chroma_errors(f"opening {url}, which should be a Chroma server"):
+        client = chromadb.HttpClient(url, ssl=ssl, settings=settings())
     for session in _sessions(client):
         session.timeout = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
     return client
@@ -78,7 +82,7 @@ def is_server(client: Any) -> bool:
     return kind.endswith("FastAPI")
 
 
-def address(client: Any) -> str:
+def url_of(client: Any) -> str:
     """Return the URL of a client's server, for messages."""
     configured = client.get_settings()
     host = str(configured.chroma_server_host)

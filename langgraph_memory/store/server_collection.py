@@ -32,7 +32,7 @@ from langgraph_memory.store.rows import (
     row_id,
     tombstone,
 )
-from langgraph_memory.store.server import address, patiently
+from langgraph_memory.store.server import patiently, url_of
 from langgraph_memory.store.vector_clock import (
     VectorClock,
     clock_of,
@@ -51,7 +51,7 @@ class ServerRows(ChromaRows):
     """The calls to a collection of a server, which wait while it is away."""
 
     def __init__(self, client: Any, name: str) -> None:
-        self._server = address(client)
+        self._server = url_of(client)
         super().__init__(client, name)
 
     def pages(self, where: Where, include: Sequence[str]) -> Iterator[Any]:
