@@ -19,6 +19,9 @@ COLLECTION = "langgraph_memory"
 SCHEMA = 1
 """Version of the layout of rows; stored with the collection."""
 
+CONFIGURATION = {"hnsw": {"space": "cosine"}}
+"""What Chroma is told of a collection that it makes."""
+
 PAGE = 5_000
 """Rows that a call reads: Chroma fails above 32,766 with metadata."""
 
@@ -118,7 +121,7 @@ class ChromaRows:
             self._name,
             embedding_function=None,
             metadata={"schema": SCHEMA},
-            configuration={"hnsw": {"space": "cosine"}},
+            configuration=CONFIGURATION,
         )
 
     def _check_layout(self) -> None:

@@ -31,7 +31,7 @@ from langgraph_memory.embedding import (
     seeded_vector,
 )
 from langgraph_memory.errors import StoreError
-from langgraph_memory.store.chroma_rows import COLLECTION, SCHEMA, chroma_errors, cut
+from langgraph_memory.store.chroma_rows import COLLECTION, CONFIGURATION, SCHEMA, chroma_errors, cut
 
 logger = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ def _begun(client: Any, fingerprint: Fingerprint) -> Any:
         NEXT,
         embedding_function=None,
         metadata=_metadata(fingerprint),
-        configuration={"hnsw": {"space": "cosine"}},
+        configuration=CONFIGURATION,
     )
 
 
