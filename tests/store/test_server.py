@@ -32,7 +32,10 @@ from tests.servers import BINARY, ChromaServer, shared_server
 from tests.store import children
 from tests.store.support import EMBED, Child, Do, keys, open_store
 
-pytestmark = pytest.mark.skipif(not BINARY.exists(), reason=f"there is no {BINARY}")
+pytestmark = pytest.mark.skipif(
+    not BINARY.exists(),
+    reason="the program `chroma`, which comes with chromadb, is not beside Python",
+)
 
 Start = Callable[..., Child]
 Open = Callable[..., ChromaStore]
