@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -263,7 +264,7 @@ class ChromaStore(BaseStore):
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        await asyncio.to_thread(self.close)
+        await asyncio.shield(asyncio.to_thread(self.close))  # a cancelled caller closes it too
 
     # -- running --
 
@@ -320,10 +321,24 @@ async def open_store(path: str | Path, **options: Any) -> AsyncIterator[ChromaSt
         >>> asyncio.run(main())
         'Colombia'
     """
-    async with await asyncio.to_thread(ChromaStore, path, **options) as store:
+    thread = ThreadPoolExecutor(1, "langgraph-memory-opening")
+    opening = thread.submit(partial(ChromaStore, path, **options))
+    thread.shutdown(wait=False)
+    try:
+        opened = await asyncio.wrap_future(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_unused)
+        raise
+    async with opened as store:
         if (store.ttl_config or {}).get("sweep_interval_minutes"):
             store.start_ttl_sweeper()
         yield store
+
+
+def _close_unused(opening: Future[ChromaStore]) -> None:
+    """Close what its caller did not wait for: the directory would stay taken."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 async def _landed(write: asyncio.Future[T]) -> T:

@@ -76,14 +76,13 @@ class ChromaRows:
         return list(self.get(where=where, include=[])["ids"])
 
     def pages(self, where: Where, include: Sequence[str]) -> Iterator[Any]:
-        """Yield all rows that meet a filter, `PAGE` at a time, first inserted first."""
-        offset = 0
-        while True:
-            page = self.get(where=where, limit=PAGE, offset=offset, include=include)
-            yield page
-            if len(page["ids"]) < PAGE:
-                return
-            offset += PAGE
+        """Yield all rows that meet a filter, about `PAGE` at a time."""
+        first = self.get(where=where, limit=PAGE, include=include)
+        yield first
+        if len(first["ids"]) == PAGE:
+            # Pages by offset would shift when a row among them is deleted meanwhile.
+            known = set(first["ids"])
+            yield from self.at([id for id in self.ids(where) if id not in known], include)
 
     def query(self, **arguments: Any) -> Any:
         """Chroma's `query`."""

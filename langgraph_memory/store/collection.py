@@ -8,7 +8,6 @@ makes loads single-flight and lets no write slip by a load; reads of what is cac
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import threading
@@ -17,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph_memory.embedding import (
     Fingerprint,
@@ -27,7 +26,7 @@ from langgraph_memory.embedding import (
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.chroma_rows import ChromaRows, cut
 from langgraph_memory.store.expiry import Prolonged
-from langgraph_memory.store.large import LargeReader, Scope, ScopeName
+from langgraph_memory.store.large import LargeReader, Scope, ScopeName, under
 from langgraph_memory.store.loading import (
     TooLargeError,
     item_envelopes,
@@ -61,7 +60,17 @@ from langgraph_memory.store.writing import (
 
 logger = logging.getLogger(__name__)
 Pair = tuple[Partition, Snapshot]
-Large = dict[ScopeName, LargeReader]
+Source = Sequence[Pair] | LargeReader
+"""Where an operation looks: partitions in memory, or what is too large for that."""
+
+
+class Reading(NamedTuple):
+    """What a batch reads, all as it is at one moment."""
+
+    items: list[StoredItem | None]
+    sources: dict[ScopeName, Source]
+    namespaces: Sequence[Namespace]
+    """All that hold an item, sorted, if they were asked for."""
 
 
 class Collection:
@@ -120,36 +129,28 @@ class Collection:
     def read(
         self,
         addresses: Sequence[Address],
-        scopes: Sequence[Scope],
+        names: Sequence[ScopeName] = (),
         now: float | None = None,
-    ) -> tuple[list[StoredItem | None], dict[Namespace, Pair], Large]:
-        """Return items, and partitions with a snapshot of each, all as they are at one moment.
+        listing: bool = False,
+    ) -> Reading:
+        """Return items, sources to search, and the namespaces, all as they are at one moment.
 
         Partitions that are not cached are loaded with one read; those of single items are not.
-        What has expired by `now` (seconds since 1970) is left out.
 
-        Returns:
-            The items; the partitions of the scopes; and, by the name of the scope, a reader for
-            each that is too large to be kept in memory, whose partitions may be missing.
+        Args:
+            addresses: Of single items.
+            names: What is searched.
+            now: What has expired by then (seconds since 1970) is left out.
+            listing: Whether the namespaces are asked for.
         """
-        wanted = list(dict.fromkeys(ns for scope in scopes for ns in scope.namespaces))
+        listing = listing or any(kind == "prefix" for kind, _ in names)
         with self.publishing:
             self._check_usable()
-            cached = {ns: self._cache.get(ns) for ns in (*wanted, *(ns for ns, _ in addresses))}
-            here = {ns: part for ns, part in cached.items() if part is not None}
-            if len(here) == len(cached):
-                pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
-                return [here[ns].get(key, now) for ns, key in addresses], pairs, {}
+            known = self._catalogue if listing else ()
+            if known is not None and (found := self._cached(addresses, names, now, known)):
+                return found
         with self._lock:  # no write comes between the reads
-            self._check_usable()
-            items = self._get(addresses, now)
-            partitions = self._scopes(scopes)
-            large = {
-                scope.name: self._large_reader(scope, now)
-                for scope in scopes
-                if scope.name in self._large
-            }
-            return items, {p.namespace: (p, p.snapshot(now)) for p in partitions}, large
+            return self._loaded(addresses, names, now, self.namespaces() if listing else ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
@@ -276,7 +277,51 @@ class Collection:
         if self._closed:
             raise ConfigurationError("this store is closed")
 
+    # -- parts of reading; `publishing` is held --
+
+    def _cached(
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName],
+        now: float | None,
+        known: Sequence[Namespace],
+    ) -> Reading | None:
+        """Return what is read if all of it is in memory."""
+        scopes = [Scope.of(name, known) for name in names]
+        wanted = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
+        here = {}
+        for namespace in (*wanted, *(ns for ns, _ in addresses)):
+            partition = self._cache.get(namespace)
+            if partition is None:
+                return None
+            here[namespace] = partition
+        pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
+        return Reading(
+            [here[ns].get(key, now) for ns, key in addresses],
+            {scope.name: [pairs[ns] for ns in scope.namespaces] for scope in scopes},
+            known,
+        )
+
     # -- parts of reading; the lock is held --
+
+    def _loaded(
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName],
+        now: float | None,
+        known: Sequence[Namespace],
+    ) -> Reading:
+        self._check_usable()
+        items = self._get(addresses, now)
+        scopes = [Scope.of(name, known) for name in names]
+        pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}
+        sources: dict[ScopeName, Source] = {
+            scope.name: self._large_reader(scope, now)
+            if scope.name in self._large and scope.namespaces  # Chroma takes no empty list of them
+            else [pairs[namespace] for namespace in scope.namespaces]
+            for scope in scopes
+        }
+        return Reading(items, sources, known)
 
     def _get(self, addresses: Sequence[Address], now: float | None) -> list[StoredItem | None]:
         cached = {namespace: self._cache.get(namespace) for namespace, _ in addresses}
@@ -342,11 +387,10 @@ class Collection:
                 yield address, envelope
 
     def _any_present(self, namespace: Namespace, now: float) -> bool:
-        scope = Scope.of(namespace)
-        _, pairs, large = self.read((), [scope], now)
-        if scope.name in large:
-            return next(large[scope.name].all(None), None) is not None
-        return bool(pairs[namespace][1].alive.any())
+        [source] = self.read((), [("namespace", namespace)], now).sources.values()
+        if isinstance(source, LargeReader):
+            return next(source.all(None), None) is not None
+        return any(bool(snapshot.alive.any()) for _, snapshot in source)
 
     # -- parts of writing; the lock is held --
 
@@ -481,13 +525,3 @@ class Collection:
         ]
         for ids in cut(gone):
             self._rows.delete(ids)
-
-
-def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
-    """Return those of the sorted namespaces that begin with a prefix."""
-    return list(
-        itertools.takewhile(
-            lambda namespace: namespace[: len(prefix)] == prefix,
-            itertools.islice(known, bisect_left(known, prefix), None),
-        )
-    )

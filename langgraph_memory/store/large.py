@@ -9,6 +9,7 @@ through page by page.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -56,15 +57,26 @@ class Scope:
     namespaces: tuple[Namespace, ...]
 
     @classmethod
-    def of(cls, namespace: Namespace) -> Scope:
-        """Return the scope of one namespace, without those below it."""
-        return cls(("namespace", namespace), (namespace,))
+    def of(cls, name: ScopeName, known: Sequence[Namespace]) -> Scope:
+        """Return the scope of a name: one namespace, or those known below a prefix, sorted."""
+        kind, namespace = name
+        return cls(name, (namespace,) if kind == "namespace" else tuple(under(known, namespace)))
 
     @property
     def where(self) -> dict[str, Any] | None:
         """The scope as Chroma's filter; `None` is all rows."""
         parts = [part_of(namespace) for namespace in self.namespaces]
         return {"part": {"$in": parts}} if len(parts) <= FEW else None
+
+
+def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
+    """Return those of the sorted namespaces that begin with a prefix."""
+    return list(
+        itertools.takewhile(
+            lambda namespace: namespace[: len(prefix)] == prefix,
+            itertools.islice(known, bisect_left(known, prefix), None),
+        )
+    )
 
 
 class LargeReader:
@@ -118,7 +130,9 @@ class LargeReader:
                 include=["metadatas"],
             )
             rows = found["metadatas"][0]
-            near = self._complete((row["part"], row["key"]) for row in rows if row.get("key"))
+            near = self._complete(
+                (row["part"], row["key"]) for row in rows if row.get("key") is not None
+            )
             near = [item for item in near if matches(item.value, filter or {})]
             if len(near) >= MARGIN * wanted:
                 return near, False
@@ -135,7 +149,7 @@ class LargeReader:
         )
 
     def last(self, filter: Mapping[str, Any] | None, limit: int) -> list[StoredItem]:
-        """Return items that meet a filter, of those first written last: `limit`, or some more.
+        """Return items of one namespace that were first written last: `limit`, or some more.
 
         Args:
             filter: A LangGraph filter.
@@ -145,11 +159,13 @@ class LargeReader:
             The items without vectors, in no order.
         """
         start, end = max(self._total - _LAST, 0), None
-        found = list(self._meant(self._between(start, end), filter))
+        found = {item.key: item for item in self._meant(self._between(start, end), filter)}
         while start and len(found) < limit:
             start, end = max(start - PAGE, 0), start
-            found += self._meant(self._between(start, end), filter)
-        return found
+            # Where others delete meanwhile, rows shift, and one can come twice.
+            page = self._meant(self._between(start, end), filter)
+            found = {item.key: item for item in page} | found
+        return list(found.values())
 
     # -- parts of the above --
 

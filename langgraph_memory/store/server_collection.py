@@ -11,15 +11,15 @@ opened directly.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_memory.embedding import Fingerprint
-from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, Where
-from langgraph_memory.store.collection import Collection, Large, Pair, under
-from langgraph_memory.store.large import Scope
+from langgraph_memory.store.chroma_rows import ChromaRows
+from langgraph_memory.store.collection import Collection, Reading
+from langgraph_memory.store.large import Scope, ScopeName, under
 from langgraph_memory.store.loading import listed_namespaces, stored_before
 from langgraph_memory.store.partition import Partition
 from langgraph_memory.store.partition_cache import Limits
@@ -27,7 +27,6 @@ from langgraph_memory.store.rows import (
     Address,
     Namespace,
     Row,
-    StoredItem,
     namespace_row,
     row_id,
     tombstone,
@@ -53,14 +52,6 @@ class ServerRows(ChromaRows):
     def __init__(self, client: Any, name: str) -> None:
         self._server = url_of(client)
         super().__init__(client, name)
-
-    def pages(self, where: Where, include: Sequence[str]) -> Iterator[Any]:
-        first = self.get(where=where, limit=PAGE, include=include)
-        yield first
-        if len(first["ids"]) == PAGE:
-            # Pages by offset would shift when a row among them becomes a tombstone.
-            known = set(first["ids"])
-            yield from self.at([id for id in self.ids(where) if id not in known], include)
 
     def look_again(self) -> None:
         """Read the collection's own metadata anew, which Chroma's client keeps as it was."""
@@ -91,19 +82,27 @@ class ServerCollection(Collection):
             super().confirm(fingerprint)
 
     def read(
-        self, addresses: Sequence[Address], scopes: Sequence[Scope], now: float | None = None
-    ) -> tuple[list[StoredItem | None], dict[Namespace, Pair], Large]:
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName] = (),
+        now: float | None = None,
+        listing: bool = False,
+    ) -> Reading:
+        if listing or any(kind == "prefix" for kind, _ in names):
+            with self._lock:  # no write of this process comes between
+                known = self.namespaces()
+                self._drop_outdated(self._clocks(self._kept(addresses, names, known)))
+                return self._loaded(addresses, names, now, known)
         self._check_usable()
-        if not scopes:
+        if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
-            return [stored.get(row_id(*address)) for address in addresses], {}, {}
-        kept = {ns for s in scopes if s.name not in self._large for ns in s.namespaces}
-        clocks = self._clocks(kept | {namespace for namespace, _ in addresses})
+            return Reading([stored.get(row_id(*address)) for address in addresses], {}, ())
+        clocks = self._clocks(self._kept(addresses, names, ()))
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
-            return super().read(addresses, scopes, now)
+            return super().read(addresses, names, now)
         with self._lock:  # else a load that began before these clocks could end now
             self._drop_outdated(clocks)
-            return super().read(addresses, scopes, now)
+            return self._loaded(addresses, names, now, ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
@@ -111,6 +110,17 @@ class ServerCollection(Collection):
         return under(listed_namespaces(self._rows), prefix)
 
     # -- parts of what the base does --
+
+    def _kept(
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName],
+        known: Sequence[Namespace],
+    ) -> set[Namespace]:
+        """Return the namespaces of which partitions in memory may be read."""
+        scopes = [Scope.of(name, known) for name in names if name not in self._large]
+        kept = {namespace for scope in scopes for namespace in scope.namespaces}
+        return kept | {namespace for namespace, _ in addresses}
 
     def _clean_up(self) -> None:
         """Leave tombstones: another process may be putting their keys."""

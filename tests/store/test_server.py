@@ -349,7 +349,6 @@ def test_a_write_during_a_read_is_seen_by_the_next(
 def test_a_read_of_several_pages_misses_nothing_when_items_go_meanwhile(
     another: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.server_collection.PAGE", 7)
     monkeypatch.setattr("langgraph_memory.store.chroma_rows.PAGE", 7)
     ours, theirs = another(), another()
     theirs.batch([PutOp(("a",), f"{i:02}", {"n": i}) for i in range(30)])
