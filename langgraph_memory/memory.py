@@ -17,6 +17,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore, GetOp
 
 from langgraph_memory import arguments, listing
+from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
 from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.locks import OWNER_LOCKS
@@ -66,6 +67,7 @@ class Memory:
             `init_chat_model`. It is kept for later versions; this one never calls it.
         ranking: How hits are scored.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
+        debounce: Seconds that work in the background waits for further turns of its thread.
         clock: Gives the present moment, aware.
 
     Example:
@@ -83,6 +85,7 @@ class Memory:
         model: BaseChatModel | str | None = None,
         ranking: Ranking | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
+        debounce: float = DEBOUNCE,
         clock: Clock = utc_now,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
@@ -94,6 +97,7 @@ class Memory:
         self.ranking = ranking or Ranking()
         self.redact = redact or no_redaction
         self.clock = clock
+        self._worker = Worker(debounce)
         self._warm = False
 
     # -- the store --
@@ -133,10 +137,16 @@ class Memory:
             await asyncio.to_thread(self.warm_up)
 
     def close(self) -> None:
-        """Close the store, if it can be closed."""
-        close = getattr(self._store, "close", None)
-        if close is not None:
-            close()
+        """Finish the work in the background, and close the store if it can be closed.
+
+        What is not done within 30 seconds is logged, and left to the next turn of its thread.
+        """
+        try:
+            self._worker.drain(DRAIN_SECONDS)
+        finally:
+            close = getattr(self._store, "close", None)
+            if close is not None:
+                close()
 
     async def aclose(self) -> None:
         """Async form of `close`."""
@@ -307,6 +317,39 @@ class Memory:
         )
         await self.store.abatch([put_op(episode)])
         return episode
+
+    # -- what was said is worked on --
+
+    def process_turn(self, user: str, thread_id: str) -> None:
+        """Do what follows when a turn has been logged; there is nothing yet."""
+
+    async def aprocess_turn(self, user: str, thread_id: str) -> None:
+        """Async form of `process_turn`."""
+
+    def process_later(self, user: str, thread_id: str) -> None:
+        """Let `process_turn` be called in the background; turns of one thread share a call."""
+        key = Key(user, thread_id, id(self.store))
+        self._worker.submit(key, lambda: self.process_turn(user, thread_id))
+
+    async def aprocess_later(self, user: str, thread_id: str) -> None:
+        """Async form of `process_later`."""
+        key = Key(user, thread_id, id(self.store))
+        await self._worker.asubmit(key, lambda: self.process_turn(user, thread_id))
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until the work in the background that there is now has ended.
+
+        Args:
+            timeout: For how many seconds; `None` waits for ever.
+
+        Returns:
+            Whether it has ended. Work that failed has ended, and is in the log.
+        """
+        return self._worker.flush(timeout)
+
+    async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  # as `flush`
+        """Async form of `flush`."""
+        return await self._worker.aflush(timeout)
 
     # -- notes --
 

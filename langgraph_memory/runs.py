@@ -196,7 +196,12 @@ class Run:
         return await self.memory.alog_turn(kept, episode=episode, **self._log_args(messages))
 
     def save(
-        self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        episodes: bool,
+        began: datetime | None,
+        background: bool,
     ) -> None:
         """Keep a finished turn: what was said, and an episode if it was more than small talk.
 
@@ -204,6 +209,7 @@ class Run:
             messages: All messages of the state.
             episodes: Whether to log an episode.
             began: When the turn began, if that is known.
+            background: Whether what follows is done later, and not waited for.
         """
         started = perf_counter()
         episode = None
@@ -211,9 +217,16 @@ class Run:
             episode = self._episode(messages, began or self._began(messages))
         saved: list[Record] = [*self.log(messages, episode)]
         self._tell("memory.saved", [*saved, episode] if episode else saved, started)
+        process = self.memory.process_later if background else self.memory.process_turn
+        process(self.user, self._thread(messages))
 
     async def asave(
-        self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        episodes: bool,
+        began: datetime | None,
+        background: bool,
     ) -> None:
         """Async form of `save`."""
         started = perf_counter()
@@ -222,6 +235,8 @@ class Run:
             episode = self._episode(messages, began or await self._abegan(messages))
         saved: list[Record] = [*await self.alog(messages, episode)]
         self._tell("memory.saved", [*saved, episode] if episode else saved, started)
+        process = self.memory.aprocess_later if background else self.memory.aprocess_turn
+        await process(self.user, self._thread(messages))
 
     # -- parts of the above --
 
