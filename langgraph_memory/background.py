@@ -113,8 +113,8 @@ class Worker:
             # What has its key running has to wait for that, even if the queue is full.
             if len(self._waiting) >= self._capacity and key not in self._running:
                 return False
-            self._waiting[key] = _Job(self._next_number(), monotonic() + self._debounce, work)
             self._ensure_thread()
+            self._waiting[key] = _Job(self._next_number(), monotonic() + self._debounce, work)
             self._changed.notify_all()
             return True
 

@@ -27,6 +27,8 @@ from langgraph_memory.testing import HashingEmbeddings
 ROOT = Path(__file__).parents[1]
 LONG = 60.0
 """Seconds; what waits for so long is broken."""
+NEVER = 60 * LONG
+"""Seconds; what begins within a test has not waited for so long."""
 
 
 class Watched(Memory):
@@ -82,7 +84,7 @@ def test_work_is_not_waited_for(gate: Gate) -> None:
 
 
 def test_work_is_done_in_the_order_in_which_it_was_asked_for() -> None:
-    worker, done = Worker(debounce=LONG), list[int]()
+    worker, done = Worker(debounce=NEVER), list[int]()
     for number in range(50):
         worker.submit(key(str(number)), partial(done.append, number))
     assert worker.flush(LONG)
@@ -112,7 +114,7 @@ def test_two_hundred_turns_of_a_thread_are_processed_together(gate: Gate) -> Non
 
 
 def test_turns_wait_for_further_ones_as_long_as_they_were_told_to() -> None:
-    with Watched(InMemoryStore(), debounce=LONG) as memory:
+    with Watched(InMemoryStore(), debounce=NEVER) as memory:
         for _ in range(3):
             memory.process_later("ana", "t")
         assert memory.processed == []
@@ -129,7 +131,7 @@ def test_turns_are_processed_without_being_asked_for_again() -> None:
 
 def test_users_and_threads_that_look_alike_are_kept_apart() -> None:
     names = [("ana", "t"), ("ana", "t2"), ("an", "at"), ("bo", "t"), ("", "anat")]
-    with Watched(InMemoryStore(), debounce=LONG) as memory:
+    with Watched(InMemoryStore(), debounce=NEVER) as memory:
         for name in names * 2:
             memory.process_later(*name)
         assert memory.flush(LONG)
@@ -241,7 +243,7 @@ async def test_close_finishes_the_work_and_then_closes_the_store(prefix: str) ->
     def keep(user: str, thread_id: str) -> None:
         kept.append(memory.remember(f"{user} spoke in {thread_id}", user=user).record.text)
 
-    memory = Watched(store, meanwhile=keep, debounce=LONG)
+    memory = Watched(store, meanwhile=keep, debounce=NEVER)
     memory.process_later("ana", "monday")
     memory.process_later("bo", "tuesday")
     if prefix:
@@ -327,6 +329,27 @@ def test_a_full_queue_stays_as_it_is_and_who_brings_more_does_it(gate: Gate) -> 
     assert done[990:] == [(number, False) for number in range(10)]
 
 
+def test_what_a_caller_does_is_not_begun_again_before_it_has_ended(gate: Gate) -> None:
+    """Nor does the worker stand still meanwhile."""
+    worker, inline, other, again = Worker(debounce=0, capacity=1), Gate(), Gate(), Gate()
+    other.open.set()
+    again.open.set()
+    worker.submit(key("busy"), gate)
+    assert gate.begun.wait(LONG)
+    worker.submit(key("full"), lambda: None)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(worker.submit, key("talk"), inline)
+        assert inline.begun.wait(LONG)
+        worker.submit(key("talk"), again)
+        worker.submit(key("busy"), other)
+        gate.open.set()
+        assert other.begun.wait(LONG)
+        assert not again.begun.is_set()
+        inline.open.set()
+    assert worker.flush(LONG)
+    assert again.begun.is_set()
+
+
 async def test_the_event_loop_goes_on_while_a_full_queue_is_worked_around(gate: Gate) -> None:
     worker, inline = Worker(debounce=0, capacity=0), Gate()
     asking = asyncio.create_task(worker.asubmit(key(), inline))
@@ -397,7 +420,7 @@ def test_a_memory_that_uses_the_stores_of_its_runs_writes_to_each() -> None:
         def process_turn(self, user: str, thread_id: str) -> None:
             written.append(stores.index(self.store))  # type: ignore[arg-type]  # it is one of them
 
-    memory = Bound(debounce=LONG)
+    memory = Bound(debounce=NEVER)
     for store in stores * 2:
         memory.using(store).process_later("ana", "t")
     assert memory.flush(LONG)
@@ -437,7 +460,7 @@ def script(body: str, *args: str, warnings: str = "error") -> subprocess.Complet
 def test_a_script_that_fails_ends_when_its_work_is_done() -> None:
     """Its last turns are processed, with models that use threads, however long they may wait."""
     done = script("""
-        memory, another = Printing(InMemoryStore(), debounce=600), Printing(InMemoryStore())
+        memory, another = Printing(InMemoryStore(), debounce=3600), Printing(InMemoryStore())
         memory.process_later("ana", "one")
         memory.process_later("ana", "two")
         another.process_later("bo", "three")
@@ -462,7 +485,7 @@ def test_a_script_ends_although_work_does_not() -> None:
 
         memory = Hanging(InMemoryStore(), debounce=0)
         memory.process_later("ana", "monday")
-        Printing(InMemoryStore(), debounce=600).process_later("bo", "tuesday")
+        Printing(InMemoryStore(), debounce=3600).process_later("bo", "tuesday")
     """)
     assert sorted(done.stdout.splitlines()) == ["begun", "bo tuesday ['a', 'b']"]
     assert done.returncode == 0

@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END
 from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite.aio import AsyncSqliteStore
 from pydantic import SecretStr
 
 from langgraph_memory import ChromaStore, Memory, Message, Sessions
@@ -199,3 +200,17 @@ def test_a_graphs_own_store_is_used_in_the_background_too(shape: Shape) -> None:
     graph.invoke(say(ORDER), as_user("ana", "t"))
     assert memory.flush(LONG)
     assert notes(memory.using(store), "ana") == [f"ana in t: {ORDER}"]
+
+
+async def test_a_store_that_needs_its_event_loop_is_written_to_while_that_waits(
+    tmp_path: Path, shape: Shape
+) -> None:
+    async with AsyncSqliteStore.from_conn_string(str(tmp_path / "store.sqlite")) as store:
+        await store.setup()
+        async with Noting(store, debounce=0) as memory:
+            graph = shape(memory, noting(), is_async=True, background=True).compile()
+            for thread in ("monday", "tuesday"):
+                await graph.ainvoke(say(ORDER), as_user("ana", thread))
+            assert await memory.aflush(LONG)
+            found = [record.text for record in await memory.alist(user="ana")]
+            assert sorted(found) == [f"ana in monday: {ORDER}", f"ana in tuesday: {ORDER}"]
