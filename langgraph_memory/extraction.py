@@ -151,7 +151,7 @@ def admitted(
         if decided is None:
             problems.append(f"candidate {number}: refused by accept=")
         elif isinstance(decided, Candidate):
-            kept.append(_checked(decided))
+            kept.append(_checked(replace(decided, sources=candidate.sources)))
         else:
             raise ConfigurationError(f"accept= returns a Candidate or None, got {decided!r}")
     return kept, problems
@@ -239,14 +239,14 @@ def _folded(text: str) -> str:
 
 
 def _quoted(quote: str, number: object, messages: Sequence[Message]) -> Message | None:
-    """Return the message that a quote is from; the one that is named, if it is there too."""
+    """Return the message that a quote is from: the one that is named, else one of the user's."""
     parts = [part.strip(_EDGES) for part in _GAP.split(_folded(quote))]
     parts = [part for part in parts if part]
     if not parts:
         return None
     short = sum(character.isalnum() for part in parts for character in part) < 2
     named = number - 1 if isinstance(number, int) else -1
-    order = sorted(range(len(messages)), key=lambda i: i != named)
+    order = sorted(range(len(messages)), key=lambda i: (i != named, messages[i].role != "user"))
     for i in order:
         said = _folded(messages[i].text)
         if said.strip(_EDGES) == parts[0] if short else all(part in said for part in parts):
@@ -329,4 +329,4 @@ def _checked(candidate: Candidate) -> Candidate:
         raise ConfigurationError(f"accept= returned a candidate without text: {candidate!r}")
     if candidate.kind not in KINDS:
         raise ConfigurationError(f"accept= returned an unknown kind: {candidate.kind!r}")
-    return replace(candidate, importance=min(max(candidate.importance, 0.0), 1.0))
+    return replace(candidate, importance=_importance(candidate.importance))
