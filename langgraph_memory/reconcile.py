@@ -119,7 +119,9 @@ class _Work:
         self, place: int, candidate: Note, near: Sequence[Neighbour], rulings: Rulings
     ) -> tuple[Note | None, Note | None]:
         """Return the note that says the same as a candidate, and the one whose place it takes."""
-        holder = next((n for n in self.notes.values() if same_slot(n, candidate)), None)
+        holders = [note for note in self.notes.values() if same_slot(note, candidate)]
+        holders.sort(key=lambda note: note.status != candidate.status)  # a proposal's is proposed
+        holder = next(iter(holders), None)
         twin = next((n for n in self.notes.values() if same_text(n, candidate)), None)
         for each in near:
             note = self.notes.get(each.note.id)
@@ -159,7 +161,10 @@ class _Work:
 def _decided(
     candidate: Note, twin: Note | None, holder: Note | None, taken: Collection[str]
 ) -> list[Change]:
-    if twin is not None and (holder is None or holder.id == twin.id):
+    waits = candidate.status == "proposed"
+    if twin is not None and (
+        holder is None or holder.id == twin.id or (waits and twin.status == "active")
+    ):
         echo = candidate.said_by == "assistant"
         known = bool(candidate.sources) and set(candidate.sources) <= set(twin.sources)
         return [] if echo or known else decide(candidate, twin, None, taken)
@@ -167,7 +172,7 @@ def _decided(
         return decide(candidate, None, None, taken)
     if candidate.said_by == "assistant" and candidate.kind == "fact" and holder.said_by == "user":
         return []
-    if candidate.status == "proposed" and holder.status != "proposed":
+    if waits and holder.status == "active":
         reason = f"it would replace {holder.text!r}"
         new = replace(candidate, id=free_id(candidate, taken), reason=reason)
         return [Change("add", new, None, reason)]

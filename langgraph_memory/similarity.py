@@ -24,9 +24,13 @@ BAND = Band(ask=0.6, same=0.92)
 
 def judge(new: Note, old: Note, cosine: float) -> Judgement:
     """Judge two notes of one owner by the cosine similarity of their texts, -1 to 1."""
-    if normalise(new.text) == normalise(old.text):
+    if _words(new) == _words(old):
         return "same"
     numbers = re.findall(r"\d+", new.text) == re.findall(r"\d+", old.text)
     if cosine >= BAND.same and numbers:
         return "same"
     return "ask" if cosine >= BAND.ask else "apart"
+
+
+def _words(note: Note) -> list[str]:
+    return re.findall(r"\w+", normalise(note.text))
