@@ -224,7 +224,7 @@ class Worker:
         if left:
             logger.warning(
                 "work on %d threads was not done within %g s, of user and thread %s; their "
-                "messages are kept, and are processed with the next turn of the thread",
+                "messages are kept for the next turn of the thread, or for `extract`",
                 len(left),
                 timeout,
                 _listed(left),

@@ -23,6 +23,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_memory import ChromaStore, ConfigurationError, Memory
 from langgraph_memory.background import Key, Worker
 from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.writing import Processed
 
 ROOT = Path(__file__).parents[1]
 LONG = 60.0
@@ -39,9 +40,10 @@ class Watched(Memory):
         self.processed: list[tuple[str, str]] = []
         self.meanwhile = meanwhile
 
-    def process_turn(self, user: str, thread_id: str) -> None:
+    def process_turn(self, user: str, thread_id: str) -> Processed:
         self.processed.append((user, thread_id))
         self.meanwhile(user, thread_id)
+        return Processed()
 
 
 class Gate:
@@ -417,8 +419,9 @@ def test_a_memory_that_uses_the_stores_of_its_runs_writes_to_each() -> None:
     written: list[int] = []
 
     class Bound(Memory):
-        def process_turn(self, user: str, thread_id: str) -> None:
+        def process_turn(self, user: str, thread_id: str) -> Processed:
             written.append(stores.index(self.store))  # type: ignore[arg-type]  # it is one of them
+            return Processed()
 
     memory = Bound(debounce=NEVER)
     for store in stores * 2:
@@ -436,12 +439,14 @@ PRELUDE = """
     import langgraph_memory.background
     from langgraph_memory import ChromaStore, Memory
     from langgraph_memory.testing import HashingEmbeddings
+    from langgraph_memory.writing import Processed
 
     class Printing(Memory):
         def process_turn(self, user, thread_id):
             # As a model with structured output does it: in a pool of threads.
             both = RunnableParallel(a=RunnableLambda(lambda x: x), b=RunnableLambda(lambda x: x))
             print(user, thread_id, sorted(both.invoke(1)), flush=True)
+            return Processed()
 """
 
 
@@ -499,6 +504,7 @@ def test_a_script_that_never_closed_its_memory_finds_all_of_it_again(tmp_path: P
         class Noting(Memory):
             def process_turn(self, user, thread_id):
                 self.remember("Drinks decaf after noon", user=user)
+                return Processed()
 
         memory = Noting(ChromaStore(sys.argv[1], embed=HashingEmbeddings()))
         memory.log_turn([("user", "Only decaf after noon, please")], user="ana", thread_id="t")
@@ -545,6 +551,7 @@ def test_a_forked_child_leaves_its_parents_work_alone_and_can_do_its_own() -> No
                 begun.set()
                 may_end.wait(60)
                 print(user, thread_id, flush=True)
+                return Processed()
 
         begun, may_end = threading.Event(), threading.Event()
         memory = Slow(InMemoryStore(), debounce=0)

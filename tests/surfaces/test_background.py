@@ -19,6 +19,7 @@ from pydantic import SecretStr
 
 from langgraph_memory import ChromaStore, Memory, Message, Sessions
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
+from langgraph_memory.writing import Processed
 from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import (
     AGAIN,
@@ -43,7 +44,7 @@ class Noting(Memory):
 
     meanwhile: Callable[[], object] = staticmethod(lambda: None)
 
-    def process_turn(self, user: str, thread_id: str) -> None:
+    def process_turn(self, user: str, thread_id: str) -> Processed:
         self.meanwhile()
         found = self.list(user=user, types=("message",), filter={"thread_id": thread_id})
         for record in reversed(found):
@@ -52,9 +53,10 @@ class Noting(Memory):
                 if isinstance(self.model, BaseChatModel):
                     text = self.model.invoke(f"Note this: {text}").text
                 self.remember(f"{user} in {thread_id}: {text}", user=user)
+        return Processed()
 
-    async def aprocess_turn(self, user: str, thread_id: str) -> None:
-        await asyncio.to_thread(self.process_turn, user, thread_id)
+    async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
+        return await asyncio.to_thread(self.process_turn, user, thread_id)
 
 
 class Gate:
