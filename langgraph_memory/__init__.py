@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from langgraph_memory.errors import EmbedderMismatchError as EmbedderMismatchError
     from langgraph_memory.errors import LangGraphMemoryError as LangGraphMemoryError
     from langgraph_memory.errors import MissingUserError as MissingUserError
+    from langgraph_memory.errors import ModelError as ModelError
     from langgraph_memory.errors import RecordNotFoundError as RecordNotFoundError
     from langgraph_memory.errors import StoreError as StoreError
     from langgraph_memory.errors import StoreLockedError as StoreLockedError
     from langgraph_memory.errors import ThreadOwnerError as ThreadOwnerError
+    from langgraph_memory.extraction import Candidate as Candidate
     from langgraph_memory.memory import Memory as Memory
     from langgraph_memory.nodes import MemoryState as MemoryState
     from langgraph_memory.nodes import messages_with_memory as messages_with_memory
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from langgraph_memory.ranking import Ranking as Ranking
     from langgraph_memory.records import Change as Change
     from langgraph_memory.records import Episode as Episode
+    from langgraph_memory.records import Extraction as Extraction
     from langgraph_memory.records import Hit as Hit
     from langgraph_memory.records import Message as Message
     from langgraph_memory.records import Note as Note
@@ -49,6 +52,7 @@ __version__ = "0.1.0"
 
 _MODULE_OF = {
     "ChromaStore": "store.chroma",
+    "Candidate": "extraction",
     "ExtendedFilter": "store.filters",
     "Memory": "memory",
     "UniversalSentenceEncoder": "embedding",
@@ -61,6 +65,7 @@ _MODULE_OF = {
             "EmbedderMismatchError",
             "LangGraphMemoryError",
             "MissingUserError",
+            "ModelError",
             "RecordNotFoundError",
             "StoreError",
             "StoreLockedError",
@@ -74,7 +79,16 @@ _MODULE_OF = {
             "with_memory",
         ),
         "ranking": ("Quotas", "Ranking"),
-        "records": ("Change", "Episode", "Hit", "Message", "Note", "Recalled", "Receipt"),
+        "records": (
+            "Change",
+            "Episode",
+            "Extraction",
+            "Hit",
+            "Message",
+            "Note",
+            "Recalled",
+            "Receipt",
+        ),
         "store.maintenance": ("Report", "compact", "doctor", "reembed"),
         "sessions": ("Session", "Sessions", "open_sessions"),
     }.items()

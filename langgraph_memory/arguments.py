@@ -11,9 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from langchain_core.runnables import Runnable
+
+from langgraph_memory.calling import ChatModel
 from langgraph_memory.clock import as_utc
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.extraction import Accept, zone_of
 from langgraph_memory.messages import Log, Redact, as_messages
 from langgraph_memory.operations import value_filter
 from langgraph_memory.recalling import Question
@@ -21,6 +25,7 @@ from langgraph_memory.records import (
     KINDS,
     OUTCOMES,
     RECORD_CLASSES,
+    STATUSES,
     Episode,
     Kind,
     Note,
@@ -29,11 +34,13 @@ from langgraph_memory.records import (
 from langgraph_memory.scope import Owner, RecordType, check_id, readers, writer
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.rows import encode_value
+from langgraph_memory.writing import Extracting
 
 MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""
 
-TYPES: tuple[RecordType, ...] = tuple(RECORD_CLASSES)
+TYPES: tuple[RecordType, ...] = ("note", "message", "episode")
+"""The types of what is known; `extraction` is the package's own book-keeping."""
 
 
 def log(given: object, *, user: str, thread_id: str, at: datetime | None) -> Log:
@@ -113,6 +120,42 @@ def note(
     )
 
 
+def extracting(
+    *,
+    every_n_turns: int,
+    retries: int,
+    accept: Accept | None,
+    review: bool,
+    min_importance: float,
+    time_zone: str,
+) -> Extracting:
+    """Return how notes are extracted."""
+    _check_count("every_n_turns", every_n_turns)
+    _check_count("retries", retries)
+    if not every_n_turns or retries is None:
+        raise ConfigurationError(f"every_n_turns= is 1 or more, got {every_n_turns!r}")
+    if accept is not None and not callable(accept):
+        raise ConfigurationError(f"accept= is a function of a Candidate, got {accept!r}")
+    _check_unit("min_importance", min_importance)
+    zone_of(time_zone)
+    review = _flag("review", review)
+    return Extracting(every_n_turns, retries, accept, review, min_importance, time_zone)
+
+
+def chat_model(model: object) -> ChatModel | str:
+    """Refuse what cannot be asked."""
+    if isinstance(model, Runnable) or (isinstance(model, str) and model.strip()):
+        return model
+    raise ConfigurationError(
+        f"model= is a chat model, or a name such as 'openai:gpt-4o-mini'; got {model!r}"
+    )
+
+
+def thread_of(user: str, thread_id: str | None) -> tuple[Owner, str | None]:
+    """Return whose messages to look through, and of which thread."""
+    return writer(user), None if thread_id is None else _thread_id(thread_id)
+
+
 def edits(
     *,
     text: str | None,
@@ -166,7 +209,7 @@ def question(
     return Question(
         query=_any_text("query", query[:MAX_QUERY_CHARACTERS], redact),
         owners=tuple(readers(user, project, agent)),
-        types=None if types is None else tuple(dict.fromkeys(check_types(types))),
+        types=None if types is None else tuple(dict.fromkeys(check_types(types, TYPES))),
         kinds=None if kinds is None else tuple(check_kinds(kinds)),
         filter=filter if filter is None else checked_filter(filter),
         limit=limit,
@@ -217,9 +260,11 @@ def check_page(limit: int, offset: int = 0) -> None:
         _check_count(name, value)
 
 
-def check_types(types: Sequence[RecordType]) -> Sequence[RecordType]:
+def check_types(
+    types: Sequence[RecordType], choices: Sequence[RecordType] = tuple(RECORD_CLASSES)
+) -> Sequence[RecordType]:
     """Refuse a type that there is not."""
-    _check_each("types", types, TYPES)
+    _check_each("types", types, choices)
     return types
 
 
@@ -232,7 +277,7 @@ def check_kinds(kinds: Sequence[Kind]) -> Sequence[Kind]:
 def check_status(status: str | None) -> None:
     """Refuse a status that there is not."""
     if status is not None:
-        _check_choice("status", status, ("active", "superseded"))
+        _check_choice("status", status, STATUSES)
 
 
 def checked_filter(filter: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -243,14 +288,14 @@ def checked_filter(filter: Mapping[str, Any]) -> Mapping[str, Any]:
     return filter
 
 
-def _check_each(name: str, values: object, choices: tuple[str, ...]) -> None:
+def _check_each(name: str, values: object, choices: Sequence[str]) -> None:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ConfigurationError(f"{name}= is a sequence such as ({values!r},), got {values!r}")
     for value in values:
         _check_choice(name, value, choices)
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         raise ConfigurationError(f"{name}= is one of {', '.join(choices)}; got {value!r}")
 

@@ -6,6 +6,7 @@ LangGraphMemoryError
 │   ├── MissingUserError                      a run does not say whose memory it uses
 │   └── EmbedderMismatchError                 the directory was written with another embedder
 ├── RecordNotFoundError (also LookupError)    there is no such record to change
+├── ModelError                             the chat model failed, or said nothing readable
 ├── ThreadOwnerError (also PermissionError)   a thread belongs to another user
 └── StoreError                                Chroma or the disk failed; the cause is chained
     └── StoreLockedError                      another process owns the directory
@@ -15,6 +16,8 @@ Something absent is `None`, nothing found is empty: neither is an error.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 
 class LangGraphMemoryError(Exception):
@@ -35,6 +38,19 @@ class EmbedderMismatchError(ConfigurationError):
 
 class RecordNotFoundError(LangGraphMemoryError, LookupError):
     """The user has no such record to change."""
+
+
+class ModelError(LangGraphMemoryError):
+    """The chat model failed, or nothing could be made of its answers; what was said is kept.
+
+    Args:
+        message: What happened.
+        usage: What the attempts cost: `calls`, and the tokens that were reported.
+    """
+
+    def __init__(self, message: str, usage: Mapping[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.usage = dict(usage or {})
 
 
 class ThreadOwnerError(LangGraphMemoryError, PermissionError):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from weakref import WeakValueDictionary
 
 from langgraph_memory.errors import LangGraphMemoryError
-from langgraph_memory.scope import Owner
 
 _POLL_SECONDS = 0.002
 _LOOP_TIMEOUT_SECONDS = 10.0
+_MODEL_TIMEOUT_SECONDS = 600.0
 
 
 class _Lock:
@@ -24,13 +24,18 @@ class _Lock:
 
 
 class OwnerLocks:
-    """A lock for each owner, as long as somebody holds it or waits for it."""
+    """A lock for each owner, as long as somebody holds it or waits for it.
 
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[Owner, _Lock] = WeakValueDictionary()
+    Args:
+        loop_timeout: Seconds that a thread which runs an event loop waits at most.
+    """
+
+    def __init__(self, loop_timeout: float = _LOOP_TIMEOUT_SECONDS) -> None:
+        self._loop_timeout = loop_timeout
+        self._locks: WeakValueDictionary[Hashable, _Lock] = WeakValueDictionary()
         self._making = threading.Lock()
 
-    def _lock(self, owner: Owner) -> _Lock:
+    def _lock(self, owner: Hashable) -> _Lock:
         with self._making:
             lock = self._locks.get(owner)
             if lock is None:
@@ -38,7 +43,7 @@ class OwnerLocks:
             return lock
 
     @contextmanager
-    def hold(self, owner: Owner) -> Iterator[None]:
+    def hold(self, owner: Hashable) -> Iterator[None]:
         """Hold the owner's lock in this thread.
 
         Raises:
@@ -46,7 +51,7 @@ class OwnerLocks:
                 tasks, which cannot go on meanwhile.
         """
         lock = self._lock(owner)
-        if not lock.acquire(timeout=_LOOP_TIMEOUT_SECONDS if _in_event_loop() else -1):
+        if not lock.acquire(timeout=self._loop_timeout if _in_event_loop() else -1):
             raise LangGraphMemoryError(
                 "a call in an event loop waits for another call of the same loop; "
                 "await the a-form (aremember, aedit, aforget) there"
@@ -57,7 +62,7 @@ class OwnerLocks:
             lock.release()
 
     @asynccontextmanager
-    async def ahold(self, owner: Owner) -> AsyncIterator[None]:
+    async def ahold(self, owner: Hashable) -> AsyncIterator[None]:
         """Hold the owner's lock in this task; others of the loop go on."""
         lock = self._lock(owner)
         # An awaited acquire in a thread would hold the lock for good if it was cancelled.
@@ -71,6 +76,10 @@ class OwnerLocks:
 
 OWNER_LOCKS = OwnerLocks()
 """The locks of this process: several memories may lie in one store."""
+
+THREAD_LOCKS = OwnerLocks(_MODEL_TIMEOUT_SECONDS)
+"""One extraction at a time for each owner and thread: it is held while a model is asked, and others
+may write to the owner's memory meanwhile."""
 
 
 def _in_event_loop() -> bool:

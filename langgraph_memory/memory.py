@@ -7,19 +7,23 @@ answers (pure). So the async twin of a verb differs from it by `await` alone.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore, GetOp
 
-from langgraph_memory import arguments, listing
+from langgraph_memory import arguments, extraction, listing, rulings
+from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
+from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
-from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.locks import OWNER_LOCKS
+from langgraph_memory.errors import ConfigurationError, ModelError
+from langgraph_memory.extraction import Accept, Extracted
+from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.operations import (
     Erasure,
     all_ops,
@@ -37,6 +41,7 @@ from langgraph_memory.operations import (
     refuse_duplicate,
     unlogged,
 )
+from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.reconcile import edited, plan
 from langgraph_memory.records import (
@@ -50,10 +55,15 @@ from langgraph_memory.records import (
     Record,
 )
 from langgraph_memory.redaction import no_redaction, redact_secrets
+from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner, RecordType, writer
+from langgraph_memory.writing import Processed, Ruled
+
+logger = logging.getLogger(__name__)
 
 Messages = list[Message]
 Records = list[Record]  # in the class, `list` is a verb
+Changes = list[Change]
 
 
 class Memory:
@@ -62,11 +72,20 @@ class Memory:
     Args:
         store: A LangGraph store; `ChromaStore` for exact hybrid search. Without one, the nodes use
             the run's own store, as on a LangGraph server.
-        model: The chat model that will extract notes, or a string for LangChain's
-            `init_chat_model`. It is kept for later versions; this one never calls it.
+        model: The chat model that extracts notes from what was said, or a string for LangChain's
+            `init_chat_model`, which is resolved at first use. Without one, notes come from
+            `remember`.
         ranking: How hits are scored.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
+        debounce: Seconds that work in the background waits for further turns of its thread.
         clock: Gives the present moment, aware.
+        every_n_turns: Notes are extracted when a thread has so many turns that were not looked
+            through; 3 and more save calls of the model.
+        retries: How often the model is asked again if its answer cannot be read.
+        accept: Returns a candidate as it is to be kept, or `None` to refuse it.
+        review: Whether extracted notes are `proposed` until a person approves them.
+        min_importance: Candidates of less importance are left out, 0 to 1.
+        time_zone: In which relative dates ("next Friday") are meant, an IANA name.
 
     Example:
         >>> from langgraph_memory.store.chroma import ChromaStore
@@ -80,10 +99,17 @@ class Memory:
         self,
         store: BaseStore | None = None,
         *,
-        model: BaseChatModel | str | None = None,
+        model: ChatModel | str | None = None,
         ranking: Ranking | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
+        debounce: float = DEBOUNCE,
         clock: Clock = utc_now,
+        every_n_turns: int = 1,
+        retries: int = 2,
+        accept: Accept | None = None,
+        review: bool = False,
+        min_importance: float = 0.0,
+        time_zone: str = "UTC",
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
@@ -94,6 +120,16 @@ class Memory:
         self.ranking = ranking or Ranking()
         self.redact = redact or no_redaction
         self.clock = clock
+        self._worker = Worker(debounce)
+        self.extracting = arguments.extracting(
+            every_n_turns=every_n_turns,
+            retries=retries,
+            accept=accept,
+            review=review,
+            min_importance=min_importance,
+            time_zone=time_zone,
+        )
+        self._asker = None if model is None else Asker(arguments.chat_model(model))
         self._warm = False
 
     # -- the store --
@@ -133,10 +169,16 @@ class Memory:
             await asyncio.to_thread(self.warm_up)
 
     def close(self) -> None:
-        """Close the store, if it can be closed."""
-        close = getattr(self._store, "close", None)
-        if close is not None:
-            close()
+        """Finish the work in the background, and close the store if it can be closed.
+
+        What is not done within 30 seconds is logged, and left to the next turn of its thread.
+        """
+        try:
+            self._worker.drain(DRAIN_SECONDS)
+        finally:
+            close = getattr(self._store, "close", None)
+            if close is not None:
+                close()
 
     async def aclose(self) -> None:
         """Async form of `close`."""
@@ -307,6 +349,206 @@ class Memory:
         )
         await self.store.abatch([put_op(episode)])
         return episode
+
+    # -- notes out of what was said --
+
+    def extract(self, *, user: str, thread_id: str | None = None) -> Changes:
+        """Extract notes from all that was said and not looked through yet.
+
+        Whatever `every_n_turns` says; the nodes call the model by themselves.
+
+        Args:
+            user: Whose memory it is.
+            thread_id: One session, instead of all.
+
+        Returns:
+            What was done to notes.
+
+        Raises:
+            ModelError: If the model failed; the messages wait for the next time, and what was
+                extracted before stays.
+            ConfigurationError: If there is no model, or none of its name.
+        """
+        _ = self._chat
+        owner, thread = arguments.thread_of(user, thread_id)
+        found = self.store.batch(queue_ops(owner, self._hybrid, thread))
+        changes: Changes = []
+        for waiting in queue(owner, found):
+            with THREAD_LOCKS.hold((owner, waiting.thread_id)):
+                while (left := self._thread(owner, waiting.thread_id)) is not None:
+                    changes += self._process(left.batch()).changes
+        return changes
+
+    async def aextract(self, *, user: str, thread_id: str | None = None) -> Changes:
+        """Async form of `extract`."""
+        _ = self._chat
+        owner, thread = arguments.thread_of(user, thread_id)
+        found = await self.store.abatch(queue_ops(owner, self._hybrid, thread))
+        changes: Changes = []
+        for waiting in queue(owner, found):
+            async with THREAD_LOCKS.ahold((owner, waiting.thread_id)):
+                while (left := await self._athread(owner, waiting.thread_id)) is not None:
+                    changes += (await self._aprocess(left.batch())).changes
+        return changes
+
+    def pending(self, *, user: str) -> dict[str, int]:
+        """Return the turns of each thread from which notes are still to be extracted."""
+        owner = writer(user)
+        found = self.store.batch(queue_ops(owner, self._hybrid))
+        return {thread.thread_id: thread.turns for thread in queue(owner, found)}
+
+    async def apending(self, *, user: str) -> dict[str, int]:
+        """Async form of `pending`."""
+        owner = writer(user)
+        found = await self.store.abatch(queue_ops(owner, self._hybrid))
+        return {thread.thread_id: thread.turns for thread in queue(owner, found)}
+
+    def process_turn(self, user: str, thread_id: str) -> Processed:
+        """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
+
+        One batch at most, so that nobody waits long for what piled up. A model that fails is
+        logged, and the messages wait for the next turn.
+        """
+        if self._asker is None:
+            return Processed()
+        owner = writer(user)
+        with THREAD_LOCKS.hold((owner, thread_id)):
+            thread = self._thread(owner, thread_id)
+            if thread is None or thread.turns < self.extracting.every_n_turns:
+                return Processed()
+            try:
+                return self._process(thread.batch())
+            except ModelError as error:
+                return _not_extracted(error)
+
+    async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
+        """Async form of `process_turn`."""
+        if self._asker is None:
+            return Processed()
+        owner = writer(user)
+        async with THREAD_LOCKS.ahold((owner, thread_id)):
+            thread = await self._athread(owner, thread_id)
+            if thread is None or thread.turns < self.extracting.every_n_turns:
+                return Processed()
+            try:
+                return await self._aprocess(thread.batch())
+            except ModelError as error:
+                return _not_extracted(error)
+
+    def _thread(self, owner: Owner, thread_id: str) -> Thread | None:
+        """Return a thread, if there is something to do in it."""
+        found = self.store.batch(queue_ops(owner, self._hybrid, thread_id))
+        return next(iter(queue(owner, found)), None)
+
+    async def _athread(self, owner: Owner, thread_id: str) -> Thread | None:
+        found = await self.store.abatch(queue_ops(owner, self._hybrid, thread_id))
+        return next(iter(queue(owner, found)), None)
+
+    def _process(self, batch: Batch) -> Processed:
+        """Extract the notes of a batch and write them, with the record that it is done."""
+        how, hybrid = self.extracting, self._hybrid
+        asked = self._chat.ask(
+            extraction.request(batch.messages, how.time_zone, batch.earlier),
+            Extracted,
+            partial(how.candidates, batch, redact=self.redact),
+            how.retries,
+        )
+        draft = how.draft(batch, asked)
+        embeddings = getattr(self.store, "embeddings", None)
+        if embeddings is not None and draft.texts:
+            draft = draft.collapsed(embeddings.embed_documents(draft.texts))
+        ruled = self._rule(draft.pairs(self.store.batch(draft.ops(hybrid)), hybrid))
+        with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
+            ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
+            settled = draft.settle(self.store.batch(ops), hybrid, ruled, self.clock())
+            for chunk in batches(settled.ops, hybrid):
+                self.store.batch(chunk)
+        return settled.processed
+
+    async def _aprocess(self, batch: Batch) -> Processed:
+        """Async form of `_process`."""
+        how, hybrid = self.extracting, self._hybrid
+        asked = await self._chat.aask(
+            extraction.request(batch.messages, how.time_zone, batch.earlier),
+            Extracted,
+            partial(how.candidates, batch, redact=self.redact),
+            how.retries,
+        )
+        draft = how.draft(batch, asked)
+        embeddings = getattr(self.store, "embeddings", None)
+        if embeddings is not None and draft.texts:
+            draft = draft.collapsed(await embeddings.aembed_documents(draft.texts))
+        ruled = await self._arule(draft.pairs(await self.store.abatch(draft.ops(hybrid)), hybrid))
+        async with OWNER_LOCKS.ahold(batch.owner):  # not held while a model is asked
+            ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
+            settled = draft.settle(await self.store.abatch(ops), hybrid, ruled, self.clock())
+            for chunk in batches(settled.ops, hybrid):
+                await self.store.abatch(chunk)
+        return settled.processed
+
+    def _rule(self, pairs: Sequence[Pair]) -> Ruled:
+        """Ask the model about pairs of notes, once; if it fails, all of them stay apart."""
+        if not pairs:
+            return Ruled()
+        read = partial(rulings.rulings, asked=pairs)
+        try:
+            return Ruled.of(self._chat.ask(rulings.request(pairs), Reconciled, read, retries=0))
+        except ModelError as error:
+            logger.warning("notes could not be compared; they are added as they are: %s", error)
+            return Ruled.failed(error)
+
+    async def _arule(self, pairs: Sequence[Pair]) -> Ruled:
+        """Async form of `_rule`."""
+        if not pairs:
+            return Ruled()
+        read = partial(rulings.rulings, asked=pairs)
+        question = rulings.request(pairs)
+        try:
+            return Ruled.of(await self._chat.aask(question, Reconciled, read, retries=0))
+        except ModelError as error:
+            logger.warning("notes could not be compared; they are added as they are: %s", error)
+            return Ruled.failed(error)
+
+    @property
+    def _chat(self) -> Asker:
+        if self._asker is None:
+            raise ConfigurationError(
+                "this Memory has no model to extract notes with: pass one, "
+                "Memory(store, model='openai:gpt-4o-mini')"
+            )
+        return self._asker
+
+    # -- in the background --
+
+    def process_later(self, user: str, thread_id: str) -> None:
+        """Let a thread be processed in the background; turns that come together share a call."""
+        key = Key(user, thread_id, id(self.store))
+        self._worker.submit(key, lambda: self._process_thread(user, thread_id))
+
+    async def aprocess_later(self, user: str, thread_id: str) -> None:
+        """Async form of `process_later`."""
+        key = Key(user, thread_id, id(self.store))
+        await self._worker.asubmit(key, lambda: self._process_thread(user, thread_id))
+
+    def _process_thread(self, user: str, thread_id: str) -> None:
+        """Process all that piled up in a thread, batch by batch, until no model is asked."""
+        while (done := self.process_turn(user, thread_id)).usage and done.error is None:
+            pass
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until the work in the background that there is now has ended.
+
+        Args:
+            timeout: For how many seconds; `None` waits for ever.
+
+        Returns:
+            Whether it has ended. Work that failed has ended, and is in the log.
+        """
+        return self._worker.flush(timeout)
+
+    async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  # as `flush`
+        """Async form of `flush`."""
+        return await self._worker.aflush(timeout)
 
     # -- notes --
 
@@ -577,7 +819,7 @@ class Memory:
             kinds: Only notes of these kinds.
             contains: Only records with these words in their text; case is ignored.
             filter: As in `recall`.
-            status: `active` or `superseded` notes; `None` gives both.
+            status: `active`, `superseded`, `proposed` or `archived` notes; `None` gives all.
             limit: How many at most.
             offset: How many to pass over.
             project: A project whose records, instead of the user's.
@@ -721,6 +963,11 @@ class Memory:
                 return erasure.receipt
             for chunk in batches(ops, self._hybrid):
                 await self.store.abatch(chunk)
+
+
+def _not_extracted(error: ModelError) -> Processed:
+    logger.warning("notes could not be extracted; the messages wait: %s", error)
+    return Processed(usage=error.usage, error=error)
 
 
 def _first(found: Sequence[Any]) -> Record | None:

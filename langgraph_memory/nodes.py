@@ -126,6 +126,7 @@ def remember_node(
     user: Scope | None = None,
     reply: Callable[[Any], str] | None = None,
     episodes: bool = True,
+    background: bool = False,
 ) -> Runnable[Any, dict[str, Any]]:
     """Return a node that keeps the turn, to stand after the one that calls the model.
 
@@ -137,6 +138,8 @@ def remember_node(
         user: The user, or a function of state and config; else the run's own (see `scope`).
         reply: The answer, from a state without `messages`; the question is `recall_node`'s query.
         episodes: Whether to log an episode for a turn that is more than small talk.
+        background: Whether the run ends when the turn is kept. What follows, the extraction of
+            notes, is then done in a thread of the memory, and not seen in the run's stream.
     """
     check_memory(memory)
     scopes = Scopes(user)
@@ -157,12 +160,12 @@ def remember_node(
 
     def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, began, cleared = prepare(state)
-        run.save(messages, episodes=episodes, began=began)
+        run.save(messages, episodes=episodes, began=began, background=background)
         return cleared
 
     async def aremember(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, began, cleared = prepare(state)
-        await run.asave(messages, episodes=episodes, began=began)
+        await run.asave(messages, episodes=episodes, began=began, background=background)
         return cleared
 
     return RunnableLambda(remember, aremember, name="remember")
@@ -202,6 +205,7 @@ def with_memory(
     timeout: float | None = 2.0,
     on_error: OnError = "log",
     episodes: bool = True,
+    background: bool = False,
     inject: Inject = "user",
 ) -> Any:
     """Wrap the node that calls the model, so that it recalls before and remembers after.
@@ -222,12 +226,13 @@ def with_memory(
         timeout: As for `recall_node`.
         on_error: As for `recall_node`.
         episodes: As for `remember_node`.
+        background: As for `remember_node`.
         inject: As for `messages_with_memory`.
     """
     check_memory(memory)
     _check_inject(inject)
     how = RecallOptions(Quotas() if quotas is None else quotas, max_tokens, timeout, on_error)
-    around = _Around(memory, Scopes(user, project, agent), how, episodes, inject)
+    around = _Around(memory, Scopes(user, project, agent), how, episodes, background, inject)
     if isinstance(node, Runnable):
         return _wrapped_runnable(node, around)
     if not callable(node) or inspect.isgeneratorfunction(node) or inspect.isasyncgenfunction(node):
@@ -291,6 +296,7 @@ class _Around:
     scopes: Scopes
     how: RecallOptions
     episodes: bool
+    background: bool
     inject: Inject
 
     def begin(self, state: Any) -> _Turn:
@@ -310,13 +316,15 @@ class _Around:
     def end(self, turn: _Turn, result: Any) -> Any:
         result, answered = _answered(turn.messages, result)
         if answered is not None:
-            turn.run.save(answered, episodes=self.episodes, began=None)
+            turn.run.save(answered, episodes=self.episodes, began=None, background=self.background)
         return result
 
     async def aend(self, turn: _Turn, result: Any) -> Any:
         result, answered = _answered(turn.messages, result)
         if answered is not None:
-            await turn.run.asave(answered, episodes=self.episodes, began=None)
+            await turn.run.asave(
+                answered, episodes=self.episodes, began=None, background=self.background
+            )
         return result
 
     def _run(self, state: Any) -> tuple[Run, list[BaseMessage]]:

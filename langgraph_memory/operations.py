@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
@@ -53,7 +53,8 @@ def unlogged(log: Log, found: Sequence[Any]) -> set[str]:
 def put_op(record: Record) -> PutOp:
     """Return the operation that writes a record."""
     namespace = record.owner.namespace(record.type)
-    return PutOp(namespace, record.id, record.to_value(), index=["search_text"])
+    index: Literal[False] | list[str] = False if record.type == "extraction" else ["search_text"]
+    return PutOp(namespace, record.id, record.to_value(), index)
 
 
 def forget_ops(records: Sequence[Record]) -> list[PutOp]:

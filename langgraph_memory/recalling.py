@@ -21,7 +21,7 @@ from langgraph_memory.operations import ALL, newest_op, read_record, value_filte
 from langgraph_memory.ranking import Candidate, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner, RecordType
-from langgraph_memory.store.filters import matches
+from langgraph_memory.store.filters import ExtendedFilter, matches
 from langgraph_memory.store.ops import HybridOp, Match
 from langgraph_memory.store.rows import Namespace
 
@@ -136,8 +136,9 @@ class Question:
 
     def _pushed_down(self) -> dict[str, Any]:
         """Return the filter on whole values."""
-        current = {"status": {"$ne": "superseded"}} if self.as_of is None else {}
-        return {**current, **value_filter(self.filter or {})}
+        never = ("proposed",) if self.as_of is not None else ("superseded", "proposed", "archived")
+        known = {"status": {"$nin": never}}
+        return ExtendedFilter({**known, **value_filter(self.filter or {})})
 
     def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:
         found: list[Any] = [entry for result in searched for entry in result]
@@ -190,7 +191,7 @@ class Question:
         self, items: Sequence[Any], thread_id: str | None = None
     ) -> Iterator[Message | Episode]:
         """Yield what is of another session, or of one of them, the latest first."""
-        for item in sorted(items, key=_said_at, reverse=True):
+        for item in sorted(items, key=said_at, reverse=True):
             where = item.value.get("thread_id")
             if where == self.thread_id or (thread_id is not None and where != thread_id):
                 continue  # unread
@@ -214,6 +215,8 @@ def holds(record: Record, as_of: datetime | None) -> bool:
         return not isinstance(record, Note) or record.status == "active"
     if not isinstance(record, Note):
         return record.created_at <= as_of
+    if record.status == "proposed":
+        return False
     return record.valid_from <= as_of and (record.valid_until is None or as_of < record.valid_until)
 
 
@@ -243,7 +246,7 @@ def _held(items: Sequence[Any], as_of: datetime | None) -> dict[tuple[Owner, str
     return {(note.owner, note.id): note for note in notes if holds(note, as_of)}
 
 
-def _said_at(item: Any) -> tuple[str, datetime, int]:
+def said_at(item: Any) -> tuple[str, datetime, int]:
     """Order what was said: by its time, then by when it was written, then by its place there."""
     value = item.value
     return str(value.get("created_at")), item.updated_at, value.get("position") or 0

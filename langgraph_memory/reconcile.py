@@ -1,12 +1,15 @@
-"""What a new note does to those that are there: a pure decision, applied elsewhere."""
+"""What a new note, or a batch of them, does to those that are there: pure decisions."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from langgraph_memory.records import (
     Change,
@@ -16,6 +19,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
+from langgraph_memory.similarity import judge
 
 
 def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) -> list[Change]:
@@ -32,28 +36,222 @@ def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) 
     Returns:
         The changes; the first is about the candidate itself.
     """
-    now = candidate.updated_at
-    same_text = next((note for note in neighbours if _same_text(note, candidate)), None)
-    holder = next((note for note in neighbours if _same_slot(note, candidate)), None)
-    if same_text is not None and (holder is None or holder == same_text):
-        return [_reinforce(same_text, candidate, now)]
+    twin = next((note for note in neighbours if same_text(note, candidate)), None)
+    holder = next((note for note in neighbours if same_slot(note, candidate)), None)
+    return decide(candidate, twin, holder, taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A note that is there, and how like a candidate it is."""
+
+    note: Note
+    cosine: float
+
+
+Relation = Literal["same", "replaces"]
+Rulings = Mapping[tuple[int, str, int], Relation]
+"""What a model said of a candidate (its place) and a note (its id and version)."""
+
+
+def collapse(candidates: Sequence[Note], cosines: NDArray[np.float32] | None) -> list[Note]:
+    """Return candidates of one batch without near duplicates; the first keeps its text.
+
+    The user's words go before the assistant's.
+
+    Args:
+        candidates: In the order in which they were said.
+        cosines: The similarity of each to each, shape `(n, n)`; without it equal texts collapse.
+    """
+    kept: list[tuple[int, Note]] = []
+    for i, candidate in enumerate(candidates):
+        for place, (j, note) in enumerate(kept):
+            cosine = 0.0 if cosines is None else float(cosines[i, j])
+            if _may_be_one(note, candidate) and judge(candidate, note, cosine) == "same":
+                kept[place] = (j, _joined(note, candidate))
+                break
+        else:
+            kept.append((i, candidate))
+    return [note for _, note in kept]
+
+
+def plan_batch(
+    candidates: Sequence[Note],
+    neighbours: Sequence[Sequence[Neighbour]],
+    taken: Collection[str],
+    rulings: Rulings | None = None,
+    places: Sequence[int] | None = None,
+) -> list[Change]:
+    """Decide what becomes of the candidates of one batch, one after the other.
+
+    What says the same reinforces, a slot's new value supersedes, and so does what a model ruled to
+    replace a note; all else is added. What the assistant said neither reinforces a note (it repeats
+    what it was told) nor, as a mere fact, takes the place of the user's words. A candidate that is
+    to be approved first takes no active note's place. What was said before the note whose place it
+    would take is kept as past.
+
+    Args:
+        candidates: In the order in which they were said; their ids are set here.
+        neighbours: For each, notes of its owner with the same text or slot, or like it.
+        taken: Ids that the owner's notes have.
+        rulings: What a model said of pairs that could not be judged by their similarity.
+        places: Which of the candidates are still wanted; else all.
+    """
+    work = _Work(neighbours, taken)
+    for i in range(len(candidates)) if places is None else places:
+        candidate = candidates[i]
+        near = sorted(neighbours[i], key=lambda neighbour: -neighbour.cosine)
+        twin, holder = work.met(i, candidate, near, rulings or {})
+        for change in _decided(candidate, twin, holder, work.taken):
+            work.apply(change)
+    return work.changes
+
+
+class _Work:
+    """The notes as they will be, while the candidates of a batch are decided."""
+
+    def __init__(self, neighbours: Sequence[Sequence[Neighbour]], taken: Collection[str]) -> None:
+        self.notes = {each.note.id: each.note for near in neighbours for each in near}
+        self.taken = set(taken) | self.notes.keys()
+        self.changes: list[Change] = []
+
+    def met(
+        self, place: int, candidate: Note, near: Sequence[Neighbour], rulings: Rulings
+    ) -> tuple[Note | None, Note | None]:
+        """Return the note that says the same as a candidate, and the one whose place it takes."""
+        holders = [note for note in self.notes.values() if same_slot(note, candidate)]
+        holders.sort(key=lambda note: note.status != candidate.status)  # a proposal's is proposed
+        holder = next(iter(holders), None)
+        twin = next((n for n in self.notes.values() if same_text(n, candidate)), None)
+        for each in near:
+            note = self.notes.get(each.note.id)
+            if note is None or note.version != each.note.version:
+                continue  # this batch gave it another text
+            if not _may_be_one(note, candidate):
+                continue
+            ruled = rulings.get((place, note.id, note.version))
+            if twin is None and (
+                judge(candidate, note, each.cosine) == "same"
+                or ruled == "same"
+                or (ruled == "replaces" and normalise(note.text) == normalise(candidate.text))
+            ):
+                twin = note
+            elif holder is None and ruled == "replaces":
+                holder = note
+        return twin, holder
+
+    def apply(self, change: Change) -> None:
+        note = change.record
+        assert isinstance(note, Note)
+        self.taken.add(note.id)
+        if note.status in ("active", "proposed"):
+            self.notes[note.id] = note
+        else:
+            self.notes.pop(note.id, None)
+        if change.action == "reinforce":
+            for i, earlier in enumerate(self.changes):
+                if earlier.record.id == note.id:
+                    reason = earlier.reason
+                    said = replace(note, reason=reason) if earlier.action == "add" else note
+                    self.changes[i] = replace(earlier, record=said)
+                    return
+        self.changes.append(change)
+
+
+def _decided(
+    candidate: Note, twin: Note | None, holder: Note | None, taken: Collection[str]
+) -> list[Change]:
+    waits = candidate.status == "proposed"
+    if twin is not None and (
+        holder is None or holder.id == twin.id or (waits and twin.status == "active")
+    ):
+        echo = candidate.said_by == "assistant"
+        known = bool(candidate.sources) and set(candidate.sources) <= set(twin.sources)
+        return [] if echo or known else decide(candidate, twin, None, taken)
     if holder is None:
-        return [Change("add", replace(candidate, id=_free_id(candidate, taken)))]
+        return decide(candidate, None, None, taken)
+    if candidate.said_by == "assistant" and candidate.kind == "fact" and holder.said_by == "user":
+        return []
+    if waits and holder.status == "active":
+        reason = f"it would replace {holder.text!r}"
+        new = replace(candidate, id=free_id(candidate, taken), reason=reason)
+        return [Change("add", new, None, reason)]
+    if candidate.updated_at < min(holder.valid_from, holder.updated_at):
+        return [_past(candidate, holder, taken)]
+    return decide(candidate, twin, holder, taken)
+
+
+def _past(candidate: Note, holder: Note, taken: Collection[str]) -> Change:
+    reason = "said before what holds now"
+    note = replace(
+        candidate,
+        id=free_id(candidate, taken),
+        status="superseded",
+        valid_from=min(candidate.valid_from, holder.valid_from),
+        valid_until=holder.valid_from,
+        superseded_by=holder.id,
+        reason=reason,
+    )
+    return Change("add", note, None, reason)
+
+
+def _may_be_one(note: Note, candidate: Note) -> bool:
+    """Whether nothing says that two notes are about different attributes."""
+    return None in (note.slot, candidate.slot) or same_slot(note, candidate)
+
+
+def _joined(note: Note, other: Note) -> Note:
+    if (note.said_by, other.said_by) == ("assistant", "user"):
+        first, second = other, note
+    else:
+        first, second = note, other
+    return replace(
+        first,
+        slot=first.slot or second.slot,
+        importance=max(first.importance, second.importance),
+        valid_until=first.valid_until or second.valid_until,
+        sources=tuple(dict.fromkeys((*first.sources, *second.sources))),
+    )
+
+
+def decide(
+    candidate: Note, twin: Note | None, holder: Note | None, taken: Collection[str]
+) -> list[Change]:
+    """Decide what becomes of a note, once it is known which others it meets.
+
+    Args:
+        candidate: The new note; its id is set here.
+        twin: The note that says the same, if there is one.
+        holder: The note whose place it takes: of the same slot, or of the same attribute.
+        taken: Ids that other notes of the owner have.
+
+    Returns:
+        The changes; the first is about the candidate itself.
+    """
+    now = candidate.updated_at
+    if twin is not None and (holder is None or holder == twin):
+        return [_reinforce(twin, candidate, now)]
+    if holder is None:
+        return [Change("add", replace(candidate, id=free_id(candidate, taken)))]
     change = _supersede(holder, candidate)
-    if same_text is None:
+    if twin is None:
         return [change]
     assert isinstance(change.record, Note)
-    retired = replace(kept_version(same_text, change.record, now), id=same_text.id)
-    return [change, Change("retire", retired, same_text, "its text moved into a slot")]
+    reason = "its text moved into a slot"
+    kept = kept_version(twin, change.record, now)
+    return [change, Change("retire", replace(kept, id=twin.id, reason=reason), twin, reason)]
 
 
 def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
     """Return a note as it is kept once another, or a new version of it, took its place."""
+    end = now or new.valid_from
+    if old.valid_until is not None:
+        end = min(end, old.valid_until)
     return replace(
         old,
         id=f"{old.id}@{old.version}",
         status="superseded",
-        valid_until=now or new.valid_from,
+        valid_until=max(end, old.valid_from),
         superseded_by=new.id,
     )
 
@@ -75,20 +273,27 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
         importance=max(note.importance, candidate.importance),
         pinned=note.pinned or candidate.pinned,
         metadata={**note.metadata, **candidate.metadata},
-        updated_at=now,
+        updated_at=max(note.updated_at, now),
+        valid_until=candidate.valid_until or note.valid_until,
+        sources=tuple(dict.fromkeys((*note.sources, *candidate.sources))),
+        reason="said before",
     )
-    return Change("reinforce", said_again, note, "said before")
+    return Change("reinforce", said_again, note, said_again.reason)
 
 
 def _supersede(holder: Note, candidate: Note) -> Change:
+    slot = candidate.slot or holder.slot
+    reason = f"a new value for {slot!r}" if slot else f"it replaces {holder.text!r}"
     new = replace(
         candidate,
         id=holder.id,
+        slot=slot,
         version=holder.version + 1,
         pinned=holder.pinned or candidate.pinned,
         created_at=holder.created_at,
+        reason=reason,
     )
-    return Change("supersede", new, holder, f"a new value for {candidate.slot!r}")
+    return Change("supersede", new, holder, reason)
 
 
 def candidate_ids(candidate: Note) -> list[str]:
@@ -105,19 +310,21 @@ def candidate_ids(candidate: Note) -> list[str]:
     return [record_id("note", *content, attempt) for attempt in range(4)]
 
 
-def _free_id(candidate: Note, taken: Collection[str]) -> str:
+def free_id(candidate: Note, taken: Collection[str]) -> str:
+    """Return an id for a new note that no other has."""
     free = (id for id in candidate_ids(candidate) if id not in taken)
     return next(free, uuid.uuid4().hex[:24])
 
 
-def _same_text(note: Note, candidate: Note) -> bool:
+def same_text(note: Note, candidate: Note) -> bool:
     """Whether two notes are one; "Rosario" as home city and as birth place are two."""
-    if None not in (note.slot, candidate.slot) and not _same_slot(note, candidate):
+    if None not in (note.slot, candidate.slot) and not same_slot(note, candidate):
         return False
     return text_digest(note.kind, note.text) == text_digest(candidate.kind, candidate.text)
 
 
-def _same_slot(note: Note, candidate: Note) -> bool:
+def same_slot(note: Note, candidate: Note) -> bool:
+    """Whether both notes say a value of the same slot."""
     if note.slot is None or candidate.slot is None:
         return False
     return slot_digest(note.slot) == slot_digest(candidate.slot)

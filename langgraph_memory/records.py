@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -20,7 +20,11 @@ from langgraph_memory.scope import Owner, RecordType
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-Status = Literal["active", "superseded"]
+Status = Literal["active", "superseded", "proposed", "archived"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+"""`proposed` waits for a person's approval; `archived` was put away. Neither is recalled."""
+
+Speaker = Literal["user", "assistant"]
 
 Outcome = Literal["completed", "success", "partial", "failure", "cancelled"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -44,8 +48,7 @@ class _Stored:
         """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
         value: dict[str, Any] = {}
         for name in _field_names(type(self)):
-            content = getattr(self, name)
-            value[name] = content.isoformat() if isinstance(content, datetime) else content
+            value[name] = _json_of(getattr(self, name))
         return value
 
     @classmethod
@@ -55,6 +58,9 @@ class _Stored:
         for name in _TIMES & known.keys():
             if known[name] is not None:
                 known[name] = datetime.fromisoformat(known[name])
+        for name, content in known.items():
+            if isinstance(content, list):
+                known[name] = tuple(content)
         if known.get("metadata"):
             known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
         return cls(id=key, owner=owner, **known)
@@ -72,6 +78,12 @@ _NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+
+
+def _json_of(content: Any) -> Any:
+    if isinstance(content, datetime):
+        return content.isoformat()
+    return list(content) if isinstance(content, tuple) else content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +112,16 @@ class Note(_Stored):
     """When it was last said or changed."""
     valid_from: datetime
     valid_until: datetime | None = None
-    """When it was superseded; `None` while it holds."""
+    """When it was superseded, or will be over; `None` while it holds."""
     superseded_by: str | None = None
+    sources: tuple[str, ...] = ()
+    """Ids of the messages that it comes from."""
+    quote: str = ""
+    """The words of a message that it rests on."""
+    said_by: Speaker = "user"
+    """Whose words they are."""
+    reason: str = ""
+    """Why it is as it is: "said before", "a new value for 'home city'", ..."""
 
     def to_value(self) -> dict[str, Any]:
         """Return the note as a JSON dict, with the digests by which others like it are found."""
@@ -123,7 +143,7 @@ class Message(_Stored):
     text: str
     speaker: str
     """The message's name, else its role."""
-    role: Literal["user", "assistant"]
+    role: Speaker
     thread_id: str
     message_id: str
     """The message's own id in its thread."""
@@ -180,11 +200,46 @@ class Episode(_Stored):
         return {**_Stored.to_value(self), "search_text": self.text}
 
 
-Record = Note | Message | Episode
-RECORD_CLASSES: dict[RecordType, type[Note] | type[Message] | type[Episode]] = {
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction(_Stored):
+    """That some messages were looked through for notes: what no such record names is still to do.
+
+    It is written with its notes, in one batch, and holds nothing that was said.
+    """
+
+    type: ClassVar[RecordType] = "extraction"
+
+    thread_id: str
+    messages: tuple[str, ...]
+    """Ids of the messages."""
+    notes: tuple[str, ...] = ()
+    """Ids of the notes that were added or changed."""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """`calls` of models, and the tokens that they reported."""
+    problems: tuple[str, ...] = ()
+    """What was wrong with the model's answer, and why candidates were left out."""
+
+    @staticmethod
+    def id_of(thread_id: str, messages: Iterable[str]) -> str:
+        """Return the id of an extraction: the same messages meet in one record."""
+        return record_id("extraction", thread_id, *messages)
+
+    @property
+    def text(self) -> str:
+        """What was wrong."""
+        return "\n".join(self.problems)
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the record as a JSON dict; nothing of it is embedded."""
+        return {**_Stored.to_value(self), "usage": dict(self.usage)}
+
+
+Record = Note | Message | Episode | Extraction
+RECORD_CLASSES: dict[RecordType, type[Record]] = {
     "note": Note,
     "message": Message,
     "episode": Episode,
+    "extraction": Extraction,
 }
 
 

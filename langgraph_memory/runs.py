@@ -38,6 +38,7 @@ from langgraph_memory.prompts import memory_block
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
 from langgraph_memory.scope import Scope, run_owner_id, run_user
+from langgraph_memory.writing import Processed
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -196,7 +197,12 @@ class Run:
         return await self.memory.alog_turn(kept, episode=episode, **self._log_args(messages))
 
     def save(
-        self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        episodes: bool,
+        began: datetime | None,
+        background: bool,
     ) -> None:
         """Keep a finished turn: what was said, and an episode if it was more than small talk.
 
@@ -204,6 +210,7 @@ class Run:
             messages: All messages of the state.
             episodes: Whether to log an episode.
             began: When the turn began, if that is known.
+            background: Whether what follows is done later, and not waited for.
         """
         started = perf_counter()
         episode = None
@@ -211,9 +218,19 @@ class Run:
             episode = self._episode(messages, began or self._began(messages))
         saved: list[Record] = [*self.log(messages, episode)]
         self._tell("memory.saved", [*saved, episode] if episode else saved, started)
+        if background:
+            self.memory.process_later(**self._log_args(messages))
+            return
+        started = perf_counter()
+        self._tell_processed(self.memory.process_turn(**self._log_args(messages)), started)
 
     async def asave(
-        self, messages: Sequence[BaseMessage], *, episodes: bool, began: datetime | None
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        episodes: bool,
+        began: datetime | None,
+        background: bool,
     ) -> None:
         """Async form of `save`."""
         started = perf_counter()
@@ -222,6 +239,11 @@ class Run:
             episode = self._episode(messages, began or await self._abegan(messages))
         saved: list[Record] = [*await self.alog(messages, episode)]
         self._tell("memory.saved", [*saved, episode] if episode else saved, started)
+        if background:
+            await self.memory.aprocess_later(**self._log_args(messages))
+            return
+        started = perf_counter()
+        self._tell_processed(await self.memory.aprocess_turn(**self._log_args(messages)), started)
 
     # -- parts of the above --
 
@@ -282,10 +304,19 @@ class Run:
             redact=self.memory.redact,
         )
 
-    def _tell(self, event: str, records: Sequence[Record], started: float) -> None:
+    def _tell(self, event: str, records: Sequence[Record], started: float, **more: Any) -> None:
         items = [{"id": r.id, "type": r.type, "text": r.text} for r in records]
         took = round(1000 * (perf_counter() - started), 1)
-        self.write({"type": event, "user": self.user, "items": items, "ms": took})
+        self.write({"type": event, "user": self.user, "items": items, "ms": took, **more})
+
+    def _tell_processed(self, done: Processed, started: float) -> None:
+        """Tell which notes came of a turn, and what that cost; nothing if no model was asked."""
+        if done.error is not None:
+            failed = {"error": repr(done.error), "usage": done.usage}
+            self._tell("memory.failed", [], started, **failed)
+        elif done.usage is not None:
+            notes = [change.record for change in done.changes]
+            self._tell("memory.saved", notes, started, usage=done.usage)
 
 
 def check_memory(memory: object) -> None:

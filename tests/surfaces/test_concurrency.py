@@ -141,15 +141,20 @@ def nothing_may_block() -> Iterator[None]:
         yield
 
 
-async def test_nothing_blocks_the_event_loop(tmp_path: Path, shape: Shape) -> None:
+@pytest.mark.parametrize("background", [False, True])
+async def test_nothing_blocks_the_event_loop(
+    tmp_path: Path, shape: Shape, background: bool
+) -> None:
     async with Memory(ChromaStore(tmp_path)) as memory, open_sessions(tmp_path) as sessions:
         model = noting()
-        graph = shape(memory, model, is_async=True).compile(checkpointer=sessions.checkpointer)
+        builder = shape(memory, model, is_async=True, background=background)
+        graph = builder.compile(checkpointer=sessions.checkpointer)
         with nothing_may_block():
             config = sessions.config(user="ana", thread_id="monday")
             await graph.ainvoke(say(ORDER), config)
             config = sessions.config(user="ana", thread_id="tuesday")
             chunks = await everything(graph.astream, say(AGAIN), config, "messages")
+            assert await memory.aflush()
         assert chunks
         assert ORDER in block_in(model.calls[-1])
         assert len(await memory.alist(user="ana", types=("message",))) == 4

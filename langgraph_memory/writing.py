@@ -1,0 +1,296 @@
+"""From what was said to notes: what a batch asks of the store, and what becomes of the answers.
+
+No I/O of its own. A batch is looked through by a model (`extraction`); its candidates are compared
+with each other and with the notes that are there (`reconcile`), the model is asked about those that
+similarity does not judge (`rulings`), and all that follows is one batch of writes. Its last is the
+record that says which messages are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from langgraph.store.base import PutOp, SearchOp
+from numpy.typing import NDArray
+
+from langgraph_memory.calling import Asked
+from langgraph_memory.errors import ModelError
+from langgraph_memory.extraction import Accept, Candidate, admitted, candidates
+from langgraph_memory.messages import Redact
+from langgraph_memory.operations import (
+    ALL,
+    change_ops,
+    neighbour_ops,
+    newest_op,
+    put_op,
+    read_record,
+)
+from langgraph_memory.pending import Batch, queue
+from langgraph_memory.reconcile import (
+    Neighbour,
+    Relation,
+    Rulings,
+    candidate_ids,
+    collapse,
+    plan_batch,
+)
+from langgraph_memory.records import Change, Extraction, Note, Status
+from langgraph_memory.rulings import Pair, pairs
+from langgraph_memory.store.ops import HybridOp, Match, Scores
+
+NEIGHBOURS = 5
+"""Notes that a candidate is compared with, the most alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """What looking through some messages came to."""
+
+    changes: tuple[Change, ...] = ()
+    usage: Mapping[str, int] | None = None
+    """`calls` of models and their tokens; `None` if none was asked."""
+    error: ModelError | None = None
+    """Why the messages are still to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracting:
+    """How a memory extracts notes; `Memory` has what each means."""
+
+    every_n_turns: int
+    retries: int
+    accept: Accept | None
+    review: bool
+    min_importance: float
+    time_zone: str
+
+    def candidates(
+        self, batch: Batch, answer: object, redact: Redact
+    ) -> tuple[list[Candidate], list[str]]:
+        """Return the candidates of a model's answer, and what was wrong with it."""
+        return candidates(answer, batch.messages, self.time_zone, redact)
+
+    def draft(self, batch: Batch, asked: Asked[tuple[list[Candidate], list[str]]]) -> Draft:
+        """Return the draft of what a model proposed and the caller's rules let through."""
+        proposed, problems = asked.value
+        kept, refused = admitted(proposed, self.accept, self.min_importance)
+        return Draft.of(batch, kept, asked.usage, [*problems, *refused], self.review)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What a model said of pairs of notes, if it was asked."""
+
+    rulings: Rulings = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, asked: Asked[tuple[dict[tuple[int, str, int], Relation], list[str]]]) -> Ruled:
+        """Return what an answer says."""
+        ruled, problems = asked.value
+        return cls(ruled, tuple(problems), asked.usage)
+
+    @classmethod
+    def failed(cls, error: ModelError) -> Ruled:
+        """Return that no answer was had."""
+        return cls({}, (f"the notes could not be compared: {error}",), error.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The notes that a batch would add, before they are compared with those that are there."""
+
+    batch: Batch
+    notes: tuple[Note, ...]
+    usage: Mapping[str, int]
+    problems: tuple[str, ...]
+    review: bool
+    """Whether notes wait for a person's approval."""
+
+    @classmethod
+    def of(
+        cls,
+        batch: Batch,
+        candidates: Sequence[Candidate],
+        usage: Mapping[str, int],
+        problems: Sequence[str],
+        review: bool,
+    ) -> Draft:
+        """Return the draft of the candidates that were let through."""
+        place = {id: i for i, id in enumerate(batch.ids)}
+        said = sorted(candidates, key=lambda each: max(place[id] for id in each.sources))
+        status: Status = "proposed" if review else "active"
+        notes = tuple(_note(batch, candidate, status) for candidate in said)
+        return cls(batch, notes, usage, tuple(problems), review)
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts by which its notes are compared with each other; none if there is one note."""
+        return [_search_text(note) for note in self.notes] if len(self.notes) > 1 else []
+
+    def collapsed(self, vectors: Sequence[Sequence[float]] | None) -> Draft:
+        """Return the draft without near duplicates.
+
+        Args:
+            vectors: Those of `texts`, shape `(n, dims)`, if there is an embedder.
+        """
+        return replace(self, notes=tuple(collapse(self.notes, _cosines(vectors))))
+
+    # -- what is there already --
+
+    def ops(self, hybrid: bool) -> list[Any]:
+        """Return what has to be read before the notes can be placed among those that are there."""
+        return [op for note in self.notes for op in self._ops(note, hybrid)]
+
+    def _ops(self, note: Note, hybrid: bool) -> list[Any]:
+        namespace = note.owner.namespace("note")
+        query = _search_text(note)
+        lookups = neighbour_ops(note, hybrid)
+        searches: list[Any] = []
+        for status in self._statuses:
+            filter = {"status": status}
+            if hybrid:
+                searches.append(HybridOp((namespace,), query, _by_meaning, filter, NEIGHBOURS))
+            else:
+                searches.append(SearchOp(namespace, query=query, filter=filter, limit=NEIGHBOURS))
+        if self.review:
+            searches.append(newest_op(namespace, {"status": "proposed"}, ALL, hybrid))
+        return [*lookups, *searches]
+
+    @property
+    def _statuses(self) -> tuple[Status, ...]:
+        return ("active", "proposed") if self.review else ("active",)
+
+    def neighbours(
+        self, found: Sequence[Any], hybrid: bool
+    ) -> tuple[list[list[Neighbour]], set[str]]:
+        """Return, of what `ops` found, the notes near each note, and the ids that are taken."""
+        near: list[list[Neighbour]] = []
+        taken: set[str] = set()
+        at = 0
+        for note in self.notes:
+            results = found[at : at + len(self._ops(note, hybrid))]
+            at += len(results)
+            ids = candidate_ids(note)
+            taken |= {id for id, item in zip(ids, results, strict=False) if item is not None}
+            near.append(self._near(note, [item for items in results[len(ids) :] for item in items]))
+        return near, taken
+
+    def _near(self, note: Note, items: Sequence[Any]) -> list[Neighbour]:
+        namespace = note.owner.namespace("note")
+        found: dict[str, Neighbour] = {}
+        for each in items:
+            item, cosine = (each.item, each.cosine) if isinstance(each, Match) else (each, None)
+            cosine = (getattr(item, "score", None) or 0.0) if cosine is None else cosine
+            if tuple(item.namespace) != namespace:
+                continue
+            record = read_record(item)
+            if isinstance(record, Note) and record.status in self._statuses:
+                known = found.get(record.id)
+                found[record.id] = Neighbour(record, max(cosine, known.cosine if known else 0.0))
+        return list(found.values())
+
+    def pairs(self, found: Sequence[Any], hybrid: bool) -> list[Pair]:
+        """Return the pairs of notes about which a model has to be asked."""
+        return pairs(self.notes, self.neighbours(found, hybrid)[0])
+
+    # -- the end --
+
+    def settle(self, found: Sequence[Any], hybrid: bool, ruled: Ruled, now: datetime) -> Settled:
+        """Decide what the batch does to the memory.
+
+        Args:
+            found: What `queue_ops` of its thread, and then `ops`, found.
+            hybrid: As for `ops`.
+            ruled: What a model said of `pairs`.
+            now: The present moment.
+        """
+        usage = total(self.usage, ruled.usage)
+        near, taken = self.neighbours(found[2:], hybrid)
+        waiting = {m.id for thread in queue(self.batch.owner, found[:2]) for m in thread.messages}
+        # Somebody else did the others meanwhile, or they were forgotten.
+        ids = tuple(id for id in self.batch.ids if id in waiting)
+        left = [i for i, note in enumerate(self.notes) if waiting.issuperset(note.sources)]
+        changes = plan_batch(self.notes, near, taken, ruled.rulings, left)
+        problems = (*self.problems, *ruled.problems)
+        if not ids:
+            return Settled((), [], usage)
+        done = Extraction(
+            id=Extraction.id_of(self.batch.thread_id, ids),
+            owner=self.batch.owner,
+            created_at=now,
+            thread_id=self.batch.thread_id,
+            messages=ids,
+            notes=tuple(dict.fromkeys(change.record.id for change in changes)),
+            usage=usage,
+            problems=problems,
+        )
+        ops = [*change_ops(changes), put_op(done)]
+        last = {(op.namespace, op.key): op for op in ops}  # a note may change twice
+        return Settled(tuple(changes), list(last.values()), usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a batch does to the memory."""
+
+    changes: tuple[Change, ...]
+    ops: list[PutOp]
+    """One batch: the notes, and at last that the messages are done."""
+    usage: Mapping[str, int]
+
+    @property
+    def processed(self) -> Processed:
+        """What to tell of it."""
+        return Processed(self.changes, self.usage)
+
+
+def total(*usages: Mapping[str, int]) -> dict[str, int]:
+    """Return the sum of what several calls of models cost."""
+    names = dict.fromkeys(name for usage in usages for name in usage)
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in names}
+
+
+def _note(batch: Batch, candidate: Candidate, status: Status) -> Note:
+    by_id = {message.id: message for message in batch.messages}
+    said = max(by_id[id].created_at for id in candidate.sources)
+    return Note(
+        id="",
+        owner=batch.owner,
+        text=candidate.text,
+        kind=candidate.kind,
+        slot=candidate.slot,
+        importance=candidate.importance,
+        status=status,
+        author=batch.owner.id,
+        created_at=said,
+        updated_at=said,
+        valid_from=candidate.valid_from,
+        valid_until=candidate.valid_until,
+        sources=candidate.sources,
+        quote=candidate.quote,
+        said_by=candidate.said_by,
+    )
+
+
+def _search_text(note: Note) -> str:
+    return str(note.to_value()["search_text"])
+
+
+def _by_meaning(cosine: Scores, bm25: Scores) -> Scores:
+    return cosine
+
+
+def _cosines(vectors: Sequence[Sequence[float]] | None) -> NDArray[np.float32] | None:
+    if not vectors:
+        return None
+    matrix = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    unit = matrix / np.maximum(lengths, np.finfo(np.float32).tiny)
+    cosines: NDArray[np.float32] = unit @ unit.T
+    return cosines
