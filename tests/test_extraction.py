@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ GRAZ = message("Hi! I live in Graz, and I’m allergic to hazelnuts.")
 NOTED = message("Noted. I'll leave hazelnuts out from now on.", "assistant", 2)
 
 
-def item(quote: str = "I live in Graz", **fields: Any) -> dict[str, Any]:
+def item(quote: object = "I live in Graz", **fields: Any) -> dict[str, Any]:
     return {"message": 1, "quote": quote, "text": "The user lives in Graz.", **fields}
 
 
@@ -398,9 +399,10 @@ def test_what_is_not_important_enough_is_left_out() -> None:
 
 def test_what_accept_returns_must_be_a_candidate() -> None:
     found = kept([item()])
-    for wrong in (True, "yes", {"text": "x"}):
+    for wrong in (True, "yes", {"text": "x"}, replace(found[0], text=" ")):
+        accept: Any = dict.fromkeys(found, wrong).get
         with pytest.raises(ConfigurationError, match="accept="):
-            admitted(found, lambda _, wrong=wrong: wrong, 0.0)
+            admitted(found, accept, 0.0)
 
 
 # -- the labelled dialogues ----------------------------------------------------------------------
