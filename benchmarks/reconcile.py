@@ -3,7 +3,7 @@
     python benchmarks/reconcile.py                  # both halves of benchmarks/sets/pairs.jsonl
     python benchmarks/reconcile.py --half a         # the half to choose thresholds with
     python benchmarks/reconcile.py --embed hashing  # or openai:text-embedding-3-small, ...
-    python benchmarks/reconcile.py --table          # the tables of docs/writing.md
+    python benchmarks/reconcile.py --tables         # the tables of docs/writing.md
 
 Each line on stdout is a JSON object. It chooses nothing; what was chosen stands in
 `langgraph_memory/similarity.py`.
@@ -11,6 +11,7 @@ Each line on stdout is a JSON object. It chooses nothing; what was chosen stands
 - `decisions`: what `judge` makes of the pairs of each relation, with and without their slots, and
   what follows from that;
 - `cosine`: the same if all pairs from a similarity on are merged, as other systems do;
+- `guarded`: ... if their numbers, negations and words have to agree as well;
 - `ask_from`: what other lower ends of the band would do;
 - `memory`: what is asked about, and wrongly merged, in memories whose notes all differ.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +35,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from langgraph_memory.embedding import Embedder, Vectors
-from langgraph_memory.records import Note
+from langgraph_memory.lexical import tokens
+from langgraph_memory.records import Note, normalise
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import Band, Judgement, band_of, judge
 from langgraph_memory.testing import HashingEmbeddings
@@ -45,8 +48,12 @@ TO_FIND = ("same", "update", "contradiction")
 JUDGEMENTS: tuple[Judgement, ...] = ("same", "ask", "apart")
 COSINES = (0.95, 0.9, 0.85)
 """Where systems merge that go by the cosine similarity alone."""
+GUARDED = 0.75
+"""From which similarity on pairs are merged for comparison if their words pass `Pair.guarded`."""
 
 Line = dict[str, Any]
+_NUMBER = re.compile("[0-9]+|[一二三四五六七八九十百千万]+")
+_NEGATION = re.compile(r"\b(?:no|not|never|cannot|without|nothing|none)\b|n't|[不没無无非未别勿]")
 _OWNER = Owner("user", "ana")
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -71,6 +78,20 @@ class Pair:
         """Whether a slot decides that the new note takes the old one's place."""
         return self.old.slot is not None and self.old.slot == self.new.slot
 
+    @property
+    def guarded(self) -> bool:
+        """Whether numbers and negations agree, and no word stands in the place of another."""
+        texts = [normalise(note.text) for note in (self.old, self.new)]
+        numbers, negations = (
+            [sorted(found.findall(text)) for text in texts] for found in (_NUMBER, _NEGATION)
+        )
+        old, new = (set(tokens(text)) for text in texts)
+        return (
+            numbers[0] == numbers[1]
+            and len(negations[0]) == len(negations[1])
+            and (old <= new or new <= old)
+        )
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the lines or tables that the command line asks for."""
@@ -78,8 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder = Embedder(HashingEmbeddings() if options.embed == "hashing" else options.embed)
     name = embedder.fingerprint.embedder
     band = band_of(name)
-    if options.table:
-        print(table(embedder))
+    if options.tables:
+        print(*tables(embedder), sep="\n\n")
         return
     print(json.dumps({"name": "band", "embedder": name, "ask_from": band.ask_from}))
     for slots in (False, True):
@@ -99,7 +120,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--half", nargs="+", choices=["a", "b"], default=["a", "b"], help="of the pairs")
     add("--embed", help="'hashing', or a name for LangChain (default: the embedded default)")
-    add("--table", action="store_true", help="print the tables of docs/writing.md instead")
+    add("--tables", action="store_true", help="print the tables of docs/writing.md instead")
     return parser.parse_args(arguments)
 
 
@@ -141,6 +162,8 @@ def measure(pairs: Sequence[Pair], band: Band, slots: bool) -> Iterator[Line]:
             for threshold in COSINES:
                 merged = [pair for pair in chosen if pair.cosine >= threshold]
                 yield {"name": "cosine", **where, "from": threshold, **merges(merged, chosen)}
+            merged = [pair for pair in chosen if pair.cosine >= GUARDED and pair.guarded]
+            yield {"name": "guarded", **where, "from": GUARDED, **merges(merged, chosen)}
         for ask_from in (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6):
             rates = asked(of_half, replace(band, ask_from=ask_from))
             yield {"name": "ask_from", "half": half, "slots": slots, "value": ask_from, **rates}
@@ -225,51 +248,66 @@ def _share(part: int, whole: int) -> float | None:
 # -- the tables of the page ----------------------------------------------------------------------
 
 
-def table(embedder: Embedder) -> str:
+def tables(embedder: Embedder) -> list[str]:
     """Return the Markdown tables about half "b" that stand in docs/writing.md."""
     band = band_of(embedder.fingerprint.embedder)
     half = {
         slots: [pair for pair in labelled_pairs(embedder, slots) if pair.half == "b"]
         for slots in (False, True)
     }
-    return "\n\n".join([_judged_table(half, band), _merges_table(half[False], band)])
+    return [
+        _merges_table(half[False], band),
+        _judged_table(half, band),
+        _outcome_table(half, band),
+        _memory_table(measure_memories(embedder, band)),
+    ]
 
 
 def _judged_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
+    judged = [decisions(pairs, band)["judged"] for pairs in half.values()]
     rows = [
-        "| relation | pairs | same | ask | apart | with slots: same | ask | apart |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        [relation, *(each[relation][judgement] for each in judged for judgement in JUDGEMENTS)]
+        for relation in RELATIONS
     ]
-    judged = {slots: decisions(pairs, band)["judged"] for slots, pairs in half.items()}
-    for relation in RELATIONS:
-        counts = [judged[slots][relation][j] for slots in half for j in JUDGEMENTS]
-        rows.append(_row(relation, sum(counts) // 2, *counts))
-    return "\n".join(rows)
+    return _table("relation|same|ask|apart|with slots: same|ask|apart", rows)
 
 
 def _merges_table(pairs: Sequence[Pair], band: Band) -> str:
-    rows = [
-        "| merged | English | of them wrong | Chinese | of them wrong | all | of them wrong |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    ways = {"by its words, as here": [pair.judged(band) == "same" for pair in pairs]}
+    ways = {"equal words, as here": [pair for pair in pairs if pair.judged(band) == "same"]}
     for threshold in COSINES:
-        ways[f"from a cosine of {threshold}"] = [pair.cosine >= threshold for pair in pairs]
+        ways[f"cosine of {threshold} and more"] = [p for p in pairs if p.cosine >= threshold]
+    guarded = [p for p in pairs if p.cosine >= GUARDED and p.guarded]
+    ways[f"cosine of {GUARDED} and more, words agree"] = guarded
+    rows: list[list[object]] = []
     for name, merged in ways.items():
-        counts: list[int] = []
+        rows.append([name])
         for language in ("en", "zh", "all"):
-            chosen = [
-                pair
-                for pair, is_merged in zip(pairs, merged, strict=True)
-                if is_merged and language in (pair.language, "all")
-            ]
-            counts += [len(chosen), sum(pair.relation != "same" for pair in chosen)]
-        rows.append(_row(name, *counts))
-    return "\n".join(rows)
+            chosen = [pair for pair in merged if language in (pair.language, "all")]
+            rows[-1] += [len(chosen), sum(pair.relation != "same" for pair in chosen)]
+    return _table("merged|English|wrongly|Chinese|wrongly|all|wrongly", rows)
 
 
-def _row(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
+def _outcome_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
+    rows = []
+    for slots, pairs in half.items():
+        line = decisions(pairs, band)
+        name = "with slots" if slots else "without slots"
+        rows.append([name, line["found"], line["in_vain"], *line["without_model"].values()])
+    return _table("|found|asked in vain|wrongly merged|duplicates|outdated", rows)
+
+
+def _memory_table(lines: Iterable[Line]) -> str:
+    rows = [
+        [f"`{line['file']}`", line["notes"], round(line["asked_about"], 1), line["wrongly_merged"]]
+        for line in lines
+    ]
+    return _table("memory|notes|asked about, for each new note|wrongly merged", rows)
+
+
+def _table(head: str, rows: Iterable[Sequence[object]]) -> str:
+    columns = head.split("|")
+    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 if __name__ == "__main__":
