@@ -160,7 +160,9 @@ class Embedder:
 
     def __init__(self, embed: Embed | None = None, dims: int | None = None) -> None:
         self.embeddings = _embeddings(embed)
-        self.fingerprint = Fingerprint(_name(self.embeddings), dims or _known_dims(self.embeddings))
+        self.fingerprint = Fingerprint(
+            name_of(self.embeddings), dims or _known_dims(self.embeddings)
+        )
         # What has no name of its own is known by what it makes of a fixed text.
         self._anonymous = _model_name(self.embeddings) is None
 
@@ -297,7 +299,8 @@ def _plain_text(embeddings: Embeddings) -> Embeddings:
     return embeddings
 
 
-def _name(embeddings: Embeddings) -> str:
+def name_of(embeddings: Embeddings) -> str:
+    """Return the name by which a fingerprint knows an embedder."""
     if isinstance(embeddings, UniversalSentenceEncoder):
         return embeddings.model
     if isinstance(embeddings, EmbeddingsLambda):

@@ -21,6 +21,7 @@ from langgraph_memory import arguments, extraction, listing, rulings
 from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
+from langgraph_memory.embedding import name_of
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.extraction import Accept, Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
@@ -57,6 +58,7 @@ from langgraph_memory.records import (
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner, RecordType, writer
+from langgraph_memory.similarity import UNMEASURED, Band, band_of
 from langgraph_memory.writing import Processed, Ruled
 
 logger = logging.getLogger(__name__)
@@ -209,6 +211,12 @@ class Memory:
     @property
     def _hybrid(self) -> bool:
         return bool(getattr(self.store, "supports_hybrid", False))
+
+    @property
+    def _band(self) -> Band:
+        """What the similarities of the store's embedder are worth."""
+        embeddings = getattr(self.store, "embeddings", None)
+        return UNMEASURED if embeddings is None else band_of(name_of(embeddings))
 
     @property
     def _searches(self) -> bool:
@@ -457,7 +465,8 @@ class Memory:
         embeddings = getattr(self.store, "embeddings", None)
         if embeddings is not None and draft.texts:
             draft = draft.collapsed(embeddings.embed_documents(draft.texts))
-        ruled = self._rule(draft.pairs(self.store.batch(draft.ops(hybrid)), hybrid))
+        found = self.store.batch(draft.ops(hybrid))
+        ruled = self._rule(draft.pairs(found, hybrid, self._band))
         with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
             ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
             settled = draft.settle(self.store.batch(ops), hybrid, ruled, self.clock())
@@ -478,7 +487,9 @@ class Memory:
         embeddings = getattr(self.store, "embeddings", None)
         if embeddings is not None and draft.texts:
             draft = draft.collapsed(await embeddings.aembed_documents(draft.texts))
-        ruled = await self._arule(draft.pairs(await self.store.abatch(draft.ops(hybrid)), hybrid))
+        ruled = await self._arule(
+            draft.pairs(await self.store.abatch(draft.ops(hybrid)), hybrid, self._band)
+        )
         async with OWNER_LOCKS.ahold(batch.owner):  # not held while a model is asked
             ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
             settled = draft.settle(await self.store.abatch(ops), hybrid, ruled, self.clock())

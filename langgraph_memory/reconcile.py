@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.lexical import tokens
 from langgraph_memory.records import (
     Change,
     Note,
@@ -67,12 +68,21 @@ def collapse(candidates: Sequence[Note], cosines: NDArray[np.float32] | None) ->
     for i, candidate in enumerate(candidates):
         for place, (j, note) in enumerate(kept):
             cosine = 0.0 if cosines is None else float(cosines[i, j])
-            if _may_be_one(note, candidate) and judge(candidate, note, cosine) == "same":
+            same = judge(candidate, note, cosine) == "same" or _says_no_more(candidate, note)
+            if _may_be_one(note, candidate) and same:
                 kept[place] = (j, _joined(note, candidate))
                 break
         else:
             kept.append((i, candidate))
     return [note for _, note in kept]
+
+
+def _says_no_more(candidate: Note, note: Note) -> bool:
+    """Whether two candidates word what was said once in the same words, but for small ones."""
+    quotes = {normalise(candidate.quote), normalise(note.quote)}
+    if len(quotes) > 1 or quotes == {""}:
+        return False
+    return sorted(tokens(candidate.text)) == sorted(tokens(note.text))
 
 
 def plan_batch(

@@ -17,7 +17,7 @@ from langgraph_memory.answers import items_of
 from langgraph_memory.instructions import RECONCILING, escaped
 from langgraph_memory.reconcile import Neighbour, Relation
 from langgraph_memory.records import Note, long_date
-from langgraph_memory.similarity import judge
+from langgraph_memory.similarity import Band, judge
 
 MAX_PAIRS = 20
 """In one question to a model."""
@@ -49,12 +49,14 @@ class Pair:
     old: Note
 
 
-def pairs(candidates: Sequence[Note], neighbours: Sequence[Sequence[Neighbour]]) -> list[Pair]:
+def pairs(
+    candidates: Sequence[Note], neighbours: Sequence[Sequence[Neighbour]], band: Band
+) -> list[Pair]:
     """Return the pairs to ask about: those inside the band where similarity does not tell."""
     asked = []
     for place, (candidate, near) in enumerate(zip(candidates, neighbours, strict=True)):
         alike = sorted(near, key=lambda each: -each.cosine)
-        judged = [(each, judge(candidate, each.note, each.cosine)) for each in alike]
+        judged = [(each, judge(candidate, each.note, each.cosine, band)) for each in alike]
         if any(judgement == "same" for _, judgement in judged):
             continue
         unclear = [each for each, judgement in judged if judgement == "ask"]

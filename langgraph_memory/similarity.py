@@ -1,4 +1,11 @@
-"""Whether two notes say the same, by how alike they are. Pure."""
+"""How a new note compares with an old one of the same owner: a pure decision.
+
+Words say whether two notes are one; the cosine of their vectors says only whether a model is worth
+asking. It cannot say more: to the embedded default "Is allergic to hazelnuts" and "Is allergic to
+walnuts" are at .95, "Prefers tabs to spaces" and "Prefers spaces to tabs" at .99, and the same fact
+in other words mostly below .75. So another number, day, name, negation or order of words is never
+merged without being asked about, in any language. `benchmarks/reconcile.py` has the figures.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +16,73 @@ from typing import Literal
 from langgraph_memory.records import Note, normalise
 
 Judgement = Literal["same", "ask", "apart"]
+"""`same`: one note, said again. `ask`: the new note may repeat, replace or deny the old one, and a
+model can tell; without one both stay, unless they share a slot. `apart`: both stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Cosine similarities between which nobody can tell without reading."""
+    """What the cosine similarities of one embedder are worth."""
 
-    ask: float
-    same: float
-
-
-BAND = Band(ask=0.6, same=0.92)
+    ask_from: float
+    """From which similarity on a model is asked; notes less alike are apart, unless they share a
+    slot."""
 
 
-def judge(new: Note, old: Note, cosine: float) -> Judgement:
-    """Judge two notes of one owner by the cosine similarity of their texts, -1 to 1."""
-    if _words(new) == _words(old):
+EMBEDDED = Band(ask_from=0.35)
+"""For the embedded default: the highest multiple of .05 at which, without any slots, 90 % of the
+repetitions, updates and contradictions in half "a" of `benchmarks/sets/pairs.jsonl` are not
+apart (.91; with the slots that belong to them, .99)."""
+
+UNMEASURED = Band(ask_from=-1.0)
+"""For embedders that nobody measured: nothing is apart. Some put all texts above .7, so no other
+value is safe; how many neighbours are looked at bounds what a model is asked."""
+
+_BANDS = {"use-multilingual-v3": EMBEDDED}
+
+# Behind a word only: what "ends with ." means hangs on it. Not "?": a doubt is another note.
+_END = re.compile(r"(?<=\w)[.!。]+$")
+
+
+def band_of(embedder: str) -> Band:
+    """Return the band of an embedder, by the name that its `Fingerprint` has."""
+    return _BANDS.get(embedder, UNMEASURED)
+
+
+def judge(new: Note, old: Note, cosine: float, band: Band = EMBEDDED) -> Judgement:
+    """Compare two active notes of one owner; which of them is the new one makes no difference.
+
+    Notes of two kinds or with two slots are never the same: "Rosario" as home city and as birth
+    place are two. Notes that share a slot are never apart: it has one value.
+
+    Args:
+        new: The note that comes in.
+        old: A note that is there.
+        cosine: The similarity of the vectors of their `search_text`, which begins with the slot.
+        band: What that similarity is worth; see `band_of`.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from langgraph_memory.scope import Owner
+        >>> def note(text):
+        ...     now, ana = datetime.now(UTC), Owner("user", "ana")
+        ...     return Note(
+        ...         id="", owner=ana, text=text, created_at=now, updated_at=now, valid_from=now
+        ...     )
+        >>> judge(note("Drinks tea."), note("drinks tea"), 0.95)
+        'same'
+        >>> judge(note("Drinks no tea."), note("Drinks tea."), 0.95)
+        'ask'
+        >>> judge(note("Has a dog."), note("Drinks tea."), 0.05)
+        'apart'
+    """
+    slots = {normalise(note.slot) for note in (new, old) if note.slot is not None}
+    if new.kind == old.kind and len(slots) < 2 and _wording(new.text) == _wording(old.text):
         return "same"
-    numbers = re.findall(r"\d+", new.text) == re.findall(r"\d+", old.text)
-    if cosine >= BAND.same and numbers:
-        return "same"
-    return "ask" if cosine >= BAND.ask else "apart"
+    share_slot = len(slots) == 1 and None not in (new.slot, old.slot)
+    return "ask" if share_slot or cosine >= band.ask_from else "apart"
 
 
-def _words(note: Note) -> list[str]:
-    return re.findall(r"\w+", normalise(note.text))
+def _wording(text: str) -> str:
+    """Return a text as `normalise` does, without the punctuation at its end."""
+    return _END.sub("", normalise(text))

@@ -40,6 +40,7 @@ from langgraph_memory.reconcile import (
 )
 from langgraph_memory.records import Change, Extraction, Note, Status
 from langgraph_memory.rulings import Pair, pairs
+from langgraph_memory.similarity import Band
 from langgraph_memory.store.ops import HybridOp, Match, Scores
 
 NEIGHBOURS = 5
@@ -195,9 +196,9 @@ class Draft:
                 found[record.id] = Neighbour(record, max(cosine, known.cosine if known else 0.0))
         return list(found.values())
 
-    def pairs(self, found: Sequence[Any], hybrid: bool) -> list[Pair]:
+    def pairs(self, found: Sequence[Any], hybrid: bool, band: Band) -> list[Pair]:
         """Return the pairs of notes about which a model has to be asked."""
-        return pairs(self.notes, self.neighbours(found, hybrid)[0])
+        return pairs(self.notes, self.neighbours(found, hybrid)[0], band)
 
     # -- the end --
 

@@ -18,7 +18,7 @@ from langgraph_memory.reconcile import Neighbour, Rulings, collapse, plan_batch
 from langgraph_memory.records import Change, Note, normalise
 from langgraph_memory.rulings import MAX_PAIRS, Pair, pairs, request, rulings
 from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import judge
+from langgraph_memory.similarity import EMBEDDED, judge
 
 ANA = Owner("user", "ana")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -153,7 +153,7 @@ def test_a_proposal_that_is_known_already_reinforces_the_active_note() -> None:
 
 
 def test_near_duplicates_of_a_batch_are_one_note_with_all_their_sources() -> None:
-    said = [note("Likes blue", day=1), note("Is fond of blue", day=2, importance=0.8)]
+    said = [note("Likes blue", day=1), note("likes Blue!", day=2, importance=0.8)]
     cosines = np.array([[1, 0.99], [0.99, 1]], np.float32)
     [one] = collapse(said, cosines)
     assert (one.text, one.sources, one.importance) == ("Likes blue", ("m1", "m2"), 0.8)
@@ -233,25 +233,25 @@ def test_only_unclear_pairs_are_asked_about_the_most_alike_first() -> None:
     near = [unclear(new, old) for old in olds]
     near = [Neighbour(each.note, each.cosine + i / 1_000) for i, each in enumerate(near)]
     far = Neighbour(note("Far", id="far"), 0.01)
-    found = pairs([new], [[*near, far]])
+    found = pairs([new], [[*near, far]], EMBEDDED)
     assert [pair.old.id for pair in found] == ["dog", "shop", "boat"]
     same = Neighbour(note("owns A house in Graz", id="same"), 1.0)
-    assert pairs([new], [[*near, same]]) == []
+    assert pairs([new], [[*near, same]], EMBEDDED) == []
 
 
 def test_slots_that_differ_or_agree_leave_nothing_to_ask() -> None:
     new = note("Lives in Linz")
     near = [unclear(new, replace(GRAZ, slot=None))]
-    assert len(pairs([new], [near])) == 1
+    assert len(pairs([new], [near], EMBEDDED)) == 1
     near = [Neighbour(GRAZ, near[0].cosine)]
     for slot in ("birth place", "home city"):
-        assert pairs([replace(new, slot=slot)], [near]) == []
+        assert pairs([replace(new, slot=slot)], [near], EMBEDDED) == []
 
 
 def test_a_question_has_a_limit() -> None:
     many = [note("Owns a house in Graz")] * 50
     near = [[unclear(each, note("Owns a car in Graz", id="n"))] for each in many]
-    assert len(pairs(many, near)) == MAX_PAIRS
+    assert len(pairs(many, near, EMBEDDED)) == MAX_PAIRS
 
 
 def test_a_note_cannot_pose_as_a_pair() -> None:
