@@ -89,7 +89,8 @@ class Asker:
         retries: int,
     ) -> Asked[T]:
         """Async form of `ask`."""
-        resolved = await asyncio.to_thread(self.resolve)  # imports the provider's client
+        # Making it imports the provider's client.
+        resolved = self._resolved or await asyncio.to_thread(self.resolve)
         attempts = self._attempts(resolved, messages, schema, read, retries)
         try:
             model, request = next(attempts)
