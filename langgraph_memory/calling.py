@@ -1,8 +1,8 @@
 """Asking a chat model for a structured answer, again if need be.
 
-The model is asked by `with_structured_output`, at temperature 0 where that can be set. A model that
-cannot, or that fails at it, is asked for JSON in words. An answer that cannot be read goes back to
-the model with what was wrong with it.
+The model is asked by `with_structured_output`, at temperature 0 where that can be set. One that
+cannot is asked for JSON in words; one that fails is asked in another way. An answer that cannot be
+read goes back to the model with what was wrong with it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -39,14 +39,28 @@ class Asked(Generic[T]):
     """`calls`, and the tokens that the models reported, of failed attempts too."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a model is asked; what it refuses is left out."""
+
+    structured: bool = True
+    cold: bool = True
+    """At temperature 0."""
+
+    def after(self, error: Exception) -> _Way:
+        """Return how to ask after an error."""
+        if self.cold and "temperature" in str(error).lower():
+            return replace(self, cold=False)
+        return replace(self, structured=False)
+
+
 @dataclass(slots=True)
 class Asker:
     """A chat model, as the memory asks it."""
 
     model: ChatModel | str
     _resolved: ChatModel | None = field(default=None, init=False)
-    _only_words: bool = field(default=False, init=False)
-    """Whether the model was found to refuse structured output, or a temperature."""
+    _way: _Way = field(default=_Way(), init=False)
 
     def ask(
         self,
@@ -89,8 +103,8 @@ class Asker:
         retries: int,
     ) -> Asked[T]:
         """Async form of `ask`."""
-        resolved = await asyncio.to_thread(self.resolve)  # imports the provider's client
-        attempts = self._attempts(resolved, messages, schema, read, retries)
+        await asyncio.to_thread(self.resolve)  # imports the provider's client
+        attempts = self._attempts(self.resolve(), messages, schema, read, retries)
         try:
             model, request = next(attempts)
             while True:
@@ -123,21 +137,21 @@ class Asker:
         retries: int,
     ) -> Generator[tuple[Runnable[Any, Any], list[BaseMessage]], object, Asked[T]]:
         """Yield whom to ask what, and be sent the answer or the error that was raised."""
-        structured = None if self._only_words else _structured(model, schema)
+        way = self._way
         usage: dict[str, int] = {"calls": 0}
         shown: list[BaseMessage] = []
         failure: Exception | None = None
         for _ in range(retries + 1):
-            asked = structured or model
+            asked = _cold(model) if way.cold else model
+            structured = _structured(asked, schema) if way.structured else None
             request = list(messages) if structured else _in_words(messages, schema)
-            answer = yield asked, [*request, *shown]
+            answer = yield structured or asked, [*request, *shown]
             usage["calls"] += 1
             if isinstance(answer, Exception):
                 failure = answer
-                self._only_words |= getattr(answer, "status_code", None) in _REFUSED and bool(
-                    structured
-                )
-                structured = None
+                way = way.after(answer)
+                if getattr(answer, "status_code", None) in _REFUSED:
+                    self._way = way
                 continue
             answer = _raw(answer)
             _count(usage, answer)
@@ -161,7 +175,7 @@ def _named(name: str) -> ChatModel:
     from langchain.chat_models import init_chat_model
 
     try:
-        return init_chat_model(name, temperature=0)
+        return init_chat_model(name)
     except Exception as error:  # a client may raise anything at its making
         raise ConfigurationError(
             f"model={name!r} cannot be used: {error}. Pass a name that LangChain's "
@@ -170,11 +184,15 @@ def _named(name: str) -> ChatModel:
         ) from error
 
 
+def _cold(model: ChatModel) -> ChatModel:
+    """Return a model at temperature 0, if it has one to be set."""
+    if isinstance(model, BaseModel) and "temperature" in type(model).model_fields:
+        return model.model_copy(update={"temperature": 0.0})
+    return model
+
+
 def _structured(model: ChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
     """Return the model as it answers in a form, or `None` if it cannot."""
-    fields = getattr(type(model), "model_fields", {})
-    if "temperature" in fields and isinstance(model, BaseModel) and hasattr(model, "temperature"):
-        model = model.model_copy(update={"temperature": 0.0})
     make = getattr(model, "with_structured_output", None)
     if make is None:
         return None

@@ -90,16 +90,17 @@ projects, are not.
 - same_attribute: whether both say a value of the same attribute of it. Where somebody lives and \
 where they work are two; so are two allergies, two children, two measurements with their dates.
 - relation:
-  "same": both say the same, in other words or with more or less detail;
+  "same": the new note says nothing that the old one does not say, in whatever words;
   "replaces": the attribute can have one value alone, and the new note gives another one than the \
-old: it has changed, was wrong, or is denied;
+old (it has changed, was wrong, or is denied), or gives the same one in more detail;
   "both": anything else. Both stay true, or they are about different things. In doubt: "both".
 
 Examples
 new "The user moved to Graz." / old "The user lives in Linz.": replaces
 new "The user also likes Kenyan coffee." / old "The user likes coffee from Colombia.": both
 new "The user's sister lives in Graz." / old "The user lives in Linz.": both (another subject)
-new "用户不能吃花生。" / old "用户对花生过敏。": same"""
+new "The user has a dog called Bruno." / old "The user has a dog.": replaces
+new "用户不能吃花生。" / old "用户对花生过敏，不能吃花生。": same"""
 
 _TAG = re.compile(r"<(?=/?\s*(?:message|earlier|old|new)\b)", re.IGNORECASE)
 
