@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.store.base import BaseStore, GetOp
+from langgraph.store.base import BaseStore, PutOp
 
 from langgraph_memory import arguments, listing
 from langgraph_memory.clock import Clock, utc_now
@@ -28,14 +28,13 @@ from langgraph_memory.operations import (
     edit_ops,
     edited_note,
     forget_ops,
-    log_ops,
+    get_op,
     neighbour_ops,
     neighbours,
     put_op,
     read_record,
     read_records,
     refuse_duplicate,
-    unlogged,
 )
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.reconcile import edited, plan
@@ -50,6 +49,13 @@ from langgraph_memory.records import (
     Record,
 )
 from langgraph_memory.redaction import no_redaction, redact_secrets
+from langgraph_memory.retention import (
+    check_retention,
+    check_store,
+    expiry_of_now,
+    message_ops,
+    unexpired,
+)
 from langgraph_memory.scope import Owner, RecordType, writer
 
 Messages = list[Message]
@@ -66,6 +72,10 @@ class Memory:
             `init_chat_model`. It is kept for later versions; this one never calls it.
         ranking: How hits are scored.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
+        keep_messages: Whether messages stay once the model has made notes of them. If not, digests
+            of their ids stay alone.
+        message_ttl: For how many minutes messages are kept, from when they were said; reads do not
+            prolong it. `None` keeps them for good. The store has to support it, and to be swept.
         clock: Gives the present moment, aware.
 
     Example:
@@ -83,14 +93,20 @@ class Memory:
         model: BaseChatModel | str | None = None,
         ranking: Ranking | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
+        keep_messages: bool = True,
+        message_ttl: float | None = None,
         clock: Clock = utc_now,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
                 f"store= takes a LangGraph store such as ChromaStore('./memory'), got {store!r}"
             )
+        check_retention(keep_messages, message_ttl, model)
+        check_store(store, message_ttl)
         self._store = store
         self.model = model
+        self.keep_messages = keep_messages
+        self.message_ttl = message_ttl
         self.ranking = ranking or Ranking()
         self.redact = redact or no_redaction
         self.clock = clock
@@ -116,6 +132,7 @@ class Memory:
         """Return this memory if it has a store of its own, else one that uses `store`."""
         if self._store is not None or store is None:
             return self
+        check_store(store, self.message_ttl)
         bound = copy(self)
         bound._store, bound._warm = store, False
         return bound
@@ -173,6 +190,11 @@ class Memory:
         """Whether a store that is not ours searches by meaning, so that the best come first."""
         return bool(getattr(self.store, "index_config", True))
 
+    @property
+    def _expired(self) -> datetime | None:
+        """Until when what was said has expired by now."""
+        return expiry_of_now(self.message_ttl, self.clock())
+
     # -- what was said --
 
     def log_turn(
@@ -186,6 +208,10 @@ class Memory:
     ) -> Messages:
         """Keep messages as they were said; those that are kept already are passed over.
 
+        One that is kept with another text was edited: its record gets the new text, and keeps its
+        place and its time. `docs/writing.md` tells what becomes of messages that are removed from a
+        thread, or that a forked thread has from another.
+
         Args:
             messages: LangChain messages in any form. A message without an id gets one from the
                 thread, its role, its text and its place among equal ones of this list: a client
@@ -198,14 +224,14 @@ class Memory:
             episode: The turn's episode, to be kept in the same write.
 
         Returns:
-            The records of the messages that were not kept before.
+            The records that were written: of messages that were not kept before, or were edited.
         """
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
-        found = self.store.batch(log_ops(log))
-        new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in batches([put_op(r) for r in (*new, episode) if r], self._hybrid):
+        found = self.store.batch(log.read_ops())
+        written = log.records(found, self.clock(), self.redact)
+        for chunk in batches(self._turn_ops(written, episode), self._hybrid):
             self.store.batch(chunk)
-        return new
+        return unexpired([written], self._expired)[0]
 
     async def alog_turn(
         self,
@@ -218,11 +244,15 @@ class Memory:
     ) -> Messages:
         """Async form of `log_turn`."""
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
-        found = await self.store.abatch(log_ops(log))
-        new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in batches([put_op(r) for r in (*new, episode) if r], self._hybrid):
+        found = await self.store.abatch(log.read_ops())
+        written = log.records(found, self.clock(), self.redact)
+        for chunk in batches(self._turn_ops(written, episode), self._hybrid):
             await self.store.abatch(chunk)
-        return new
+        return unexpired([written], self._expired)[0]
+
+    def _turn_ops(self, messages: Messages, episode: Episode | None) -> Sequence[PutOp]:
+        ops = message_ops(messages, self._expired, self.clock())
+        return ops if episode is None else [*ops, put_op(episode)]
 
     def log_episode(
         self,
@@ -515,6 +545,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            expired=self._expired,
             redact=self.redact,
         )
         results = self.store.batch(question.ops(self.ranking, self._hybrid, self._searches))
@@ -550,6 +581,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            expired=self._expired,
             redact=self.redact,
         )
         results = await self.store.abatch(question.ops(self.ranking, self._hybrid, self._searches))
@@ -586,6 +618,7 @@ class Memory:
         choice = _choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         results = self.store.batch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return choice.of(read_records(namespaces, results))[offset : offset + limit]
 
     async def alist(
@@ -606,6 +639,7 @@ class Memory:
         choice = _choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         results = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return choice.of(read_records(namespaces, results))[offset : offset + limit]
 
     def get(
@@ -613,14 +647,16 @@ class Memory:
     ) -> Record | None:
         """Return one record of the user, or of a project or agent, or `None`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        return _first(self.store.batch([GetOp(ns, id) for ns in namespaces]))
+        found = self.store.batch([get_op(ns, id) for ns in namespaces])
+        return _first(*unexpired([found], self._expired))
 
     async def aget(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Record | None:
         """Async form of `get`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        return _first(await self.store.abatch([GetOp(ns, id) for ns in namespaces]))
+        found = await self.store.abatch([get_op(ns, id) for ns in namespaces])
+        return _first(*unexpired([found], self._expired))
 
     def count(
         self, *, user: str, project: str | None = None, agent: str | None = None
@@ -628,6 +664,7 @@ class Memory:
         """Return how many records of each type there are; of notes, the active ones."""
         namespaces = arguments.namespaces(writer(user, project, agent))
         results = self.store.batch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return listing.counts(read_records(namespaces, results))
 
     async def acount(
@@ -636,6 +673,7 @@ class Memory:
         """Async form of `count`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
         results = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return listing.counts(read_records(namespaces, results))
 
     # -- forgetting --
