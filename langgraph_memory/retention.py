@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from langgraph.store.base import BaseStore, PutOp
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.operations import mark_op, put_op, read_record
+from langgraph_memory.operations import mark_op, put_op
 from langgraph_memory.records import Message
 from langgraph_memory.store.expiry import check_ttl
 
@@ -91,8 +91,11 @@ def unexpired(results: Lists, expired: datetime | None) -> Lists:
 
 
 def _has_expired(found: Any, expired: datetime | None) -> bool:
-    if found is None:
+    if found is None or expired is None:
         return False
+    if isinstance(found, Message):
+        return found.created_at <= expired
     item = getattr(found, "item", found)
-    record = item if isinstance(item, Message) else read_record(item)
-    return expired is not None and isinstance(record, Message) and record.created_at <= expired
+    if item.namespace[-1] != Message.type:
+        return False
+    return datetime.fromisoformat(item.value["created_at"]) <= expired  # most are not read

@@ -13,8 +13,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import MessagesState
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from langgraph_memory import Memory, Message, Sessions
-from langgraph_memory.testing import ScriptedChatModel
+from langgraph_memory import ChromaStore, Memory, Message, Sessions
+from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.surfaces.graphs import (
     AGAIN,
     ORDER,
@@ -22,15 +22,18 @@ from tests.surfaces.graphs import (
     Shape,
     Way,
     block_in,
+    episodes,
     messages_of,
     noting,
     said,
     say,
     tasks,
+    wrapped,
     wrapped_node,
 )
 
 OTHER = "A kilo of Brazil, whole beans, shipped to Lima."
+UUID = "0b7ad7cb-5a1c-4d4b-9a9d-1f0e6f0c8a11"
 NOTED = "assistant: Noted, thank you."
 ASKED = f"user: {ORDER}"
 
@@ -204,6 +207,20 @@ async def test_what_was_forgotten_does_not_come_back_through_a_fork(
     for config in (fork, first):
         await call(graph, say(AGAIN), config)
     assert ORDER not in texts(memory)
+
+
+async def test_a_task_of_a_fork_does_not_take_since_its_question_was_first_asked(
+    sessions: Sessions, call: Way
+) -> None:
+    clock = ManualClock()
+    with Memory(ChromaStore.in_memory(embed=HashingEmbeddings()), clock=clock) as memory:
+        graph = wrapped(memory, noting()).compile(checkpointer=sessions.checkpointer)
+        await call(graph, say(ORDER, id=UUID), sessions.config(user="ana", thread_id="first"))
+        clock.advance(days=1)
+        await call(graph, say(ORDER, id=UUID), sessions.config(user="ana", thread_id="fork"))
+        [task, forked] = episodes(memory, "ana")
+    assert task.duration_ms == 0
+    assert forked.duration_ms is None
 
 
 # -- messages that the state loses ---------------------------------------------------------------
