@@ -39,7 +39,9 @@ _NAMES = ("filename", "file_name", "name", "title")
 _CAPTIONS = ("caption", "description", "alt_text", "alt", "context")
 _INNER = ("extras", "metadata", "source")
 
-_DATA = re.compile(r"data:[\w.+-]*/?[\w.+-]*(?:;[\w.+-]+=[\w.+-]+)*;base64,[A-Za-z0-9+/=_-]*")
+_DATA = re.compile(
+    r"data:[\w.+/-]{0,99}(?:;[\w.+-]{1,99}=[\w.+-]{1,99}){0,9};base64,[\w+/=-]*", re.A
+)
 
 
 def words(message: BaseMessage) -> str:
@@ -74,14 +76,13 @@ def _block_words(block: Any) -> str:
     if not isinstance(block, Mapping):
         return ""
     if block.get("type") == "non_standard":
-        value = block.get("value")
-        return "" if value is block else _block_words(value)
+        return _block_words(block.get("value"))
     type = block.get("type") or next((key for key in _KINDS if key in block), "")
     if not isinstance(type, str) or type not in _KINDS:
         return ""
     fields = list(_fields(block, type))
     called = [_first(fields, names) for names in (_NAMES, _CAPTIONS)] if _KINDS[type] else []
-    label = ", ".join(filter(None, called))
+    label = ", ".join(filter(str.strip, map(_without_data, called)))
     written = _first(fields, _WORDS) or _plain_source(block)
     return "\n".join(filter(None, [label and f"[{_KINDS[type]}: {label}]", written]))
 
@@ -96,8 +97,7 @@ def _fields(block: Mapping[str, Any], type: str) -> Iterator[Mapping[str, Any]]:
 
 def _first(fields: Iterable[Mapping[str, Any]], names: Iterable[str]) -> str:
     found = (each.get(name) for name in names for each in fields)
-    texts = (text for text in found if isinstance(text, str) and not text.startswith("data:"))
-    return next(filter(str.strip, texts), "")
+    return next((text for text in found if isinstance(text, str) and text), "")
 
 
 def _plain_source(block: Mapping[str, Any]) -> str:

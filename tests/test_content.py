@@ -47,11 +47,13 @@ def test_pieces_of_a_models_text_are_put_together_as_they_were_cut() -> None:
         {"type": "reasoning", "reasoning": "They want a price."},
         {"type": "thinking", "thinking": "They want a price.", "signature": DATA},
         {"type": "text", "text": "It cost 14 eu", "annotations": [{"type": "citation"}]},
-        {"type": "text", "text": "ros."},
+        {"type": "text", "text": "ros"},
+        {"type": "text", "text": " "},
+        {"type": "text", "text": "a kilo."},
         {"type": "tool_use", "id": "1", "name": "price", "input": {"text": "no"}},
     ]
     for message in (AIMessage(pieces), AIMessageChunk(content=pieces)):
-        assert words(message) == "It cost 14 euros."
+        assert words(message) == "It cost 14 euros a kilo."
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,11 @@ def test_an_answer_that_was_spoken_is_kept_as_its_transcript() -> None:
 def test_data_inside_a_text_is_cut_out_of_it() -> None:
     assert words(AIMessage(f"Here: ![a chart]({URI}), as asked")) == "Here: ![a chart](), as asked"
     assert words(HumanMessage([{"type": "text", "text": URI}, "seen?"])) == "seen?"
-    assert words(HumanMessage("What does ;base64, mean?")) == "What does ;base64, mean?"
+    for text in ("What does ;base64, mean?", "data: 5, 6", "data:text/plain,hello"):
+        assert words(HumanMessage(text)) == words(HumanMessage([text])) == text
+        assert words(HumanMessage([{"type": "text", "text": text}])) == text
+    long = f"data:{'a' * 1_000_000};base64,"
+    assert words(HumanMessage(long)) == long
 
 
 JSON: st.SearchStrategy[Any] = st.recursive(
