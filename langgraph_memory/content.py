@@ -55,11 +55,11 @@ def words(message: BaseMessage) -> str:
     """
     content = message.content
     if isinstance(content, str):
-        text = content
+        text = _without_data(content)
     else:
         # A model's text comes in pieces, cut wherever a citation begins; a person's in parts.
         text = _joined(map(_block_words, content), "" if isinstance(message, AIMessage) else "\n")
-    return _without_data(text) or _spoken(message)
+    return text or _spoken(message)
 
 
 def _joined(parts: Iterable[str], between: str) -> str:
@@ -72,7 +72,7 @@ def _joined(parts: Iterable[str], between: str) -> str:
 
 def _block_words(block: Any) -> str:
     if isinstance(block, str):
-        return block
+        return _without_data(block)
     if not isinstance(block, Mapping):
         return ""
     if block.get("type") == "non_standard":
@@ -82,7 +82,7 @@ def _block_words(block: Any) -> str:
         return ""
     fields = list(_fields(block, type))
     called = [_first(fields, names) for names in (_NAMES, _CAPTIONS)] if _KINDS[type] else []
-    label = ", ".join(filter(str.strip, map(_without_data, called)))
+    label = ", ".join(filter(str.strip, called))
     written = _first(fields, _WORDS) or _plain_source(block)
     return "\n".join(filter(None, [label and f"[{_KINDS[type]}: {label}]", written]))
 
@@ -97,7 +97,8 @@ def _fields(block: Mapping[str, Any], type: str) -> Iterator[Mapping[str, Any]]:
 
 def _first(fields: Iterable[Mapping[str, Any]], names: Iterable[str]) -> str:
     found = (each.get(name) for name in names for each in fields)
-    return next((text for text in found if isinstance(text, str) and text), "")
+    texts = (_without_data(text) for text in found if isinstance(text, str))
+    return next(filter(None, texts), "")
 
 
 def _plain_source(block: Mapping[str, Any]) -> str:
