@@ -18,7 +18,8 @@ from langgraph_memory.clock import as_utc
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
-from langgraph_memory.messages import Log, Redact, as_messages
+from langgraph_memory.log import Log
+from langgraph_memory.messages import Redact, as_messages
 from langgraph_memory.operations import value_filter
 from langgraph_memory.recalling import Question
 from langgraph_memory.records import (
@@ -198,6 +199,7 @@ def question(
     as_of: datetime | None,
     thread_id: str | None,
     known: Iterable[str],
+    expired: datetime | None,
     redact: Redact,
 ) -> Question:
     """Return what a recall asks."""
@@ -217,6 +219,7 @@ def question(
         as_of=None if as_of is None else as_utc(as_of, "as_of="),
         thread_id=None if thread_id is None else _thread_id(thread_id),
         known=frozenset(known),
+        expired=expired,
     )
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from langgraph.store.base import BaseStore, GetOp
+from langgraph.store.base import BaseStore, PutOp
 
 from langgraph_memory import arguments, extraction, listing, rulings
 from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
@@ -33,14 +33,13 @@ from langgraph_memory.operations import (
     edit_ops,
     edited_note,
     forget_ops,
-    log_ops,
+    get_op,
     neighbour_ops,
     neighbours,
     put_op,
     read_record,
     read_records,
     refuse_duplicate,
-    unlogged,
 )
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.ranking import Ranking
@@ -56,6 +55,13 @@ from langgraph_memory.records import (
     Record,
 )
 from langgraph_memory.redaction import no_redaction, redact_secrets
+from langgraph_memory.retention import (
+    check_retention,
+    check_store,
+    expiry_of_now,
+    message_ops,
+    unexpired,
+)
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner, RecordType, writer
 from langgraph_memory.similarity import UNMEASURED, Band, band_of
@@ -80,6 +86,10 @@ class Memory:
         ranking: How hits are scored.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
         debounce: Seconds that work in the background waits for further turns of its thread.
+        keep_messages: Whether messages stay once the model has made notes of them. If not, digests
+            of their ids stay alone.
+        message_ttl: For how many minutes messages are kept, from when they were said; reads do not
+            prolong it. `None` keeps them for good. The store has to support it, and to be swept.
         clock: Gives the present moment, aware.
         every_n_turns: Notes are extracted when a thread has so many turns that were not looked
             through; 3 and more save calls of the model.
@@ -105,6 +115,8 @@ class Memory:
         ranking: Ranking | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
         debounce: float = DEBOUNCE,
+        keep_messages: bool = True,
+        message_ttl: float | None = None,
         clock: Clock = utc_now,
         every_n_turns: int = 1,
         retries: int = 2,
@@ -117,8 +129,12 @@ class Memory:
             raise ConfigurationError(
                 f"store= takes a LangGraph store such as ChromaStore('./memory'), got {store!r}"
             )
+        check_retention(keep_messages, message_ttl, model)
+        check_store(store, message_ttl)
         self._store = store
         self.model = model
+        self.keep_messages = keep_messages
+        self.message_ttl = message_ttl
         self.ranking = ranking or Ranking()
         self.redact = redact or no_redaction
         self.clock = clock
@@ -154,6 +170,7 @@ class Memory:
         """Return this memory if it has a store of its own, else one that uses `store`."""
         if self._store is not None or store is None:
             return self
+        check_store(store, self.message_ttl)
         bound = copy(self)
         bound._store, bound._warm = store, False
         return bound
@@ -223,6 +240,11 @@ class Memory:
         """Whether a store that is not ours searches by meaning, so that the best come first."""
         return bool(getattr(self.store, "index_config", True))
 
+    @property
+    def _expired(self) -> datetime | None:
+        """Until when what was said has expired by now."""
+        return expiry_of_now(self.message_ttl, self.clock())
+
     # -- what was said --
 
     def log_turn(
@@ -236,6 +258,10 @@ class Memory:
     ) -> Messages:
         """Keep messages as they were said; those that are kept already are passed over.
 
+        One that is kept with another text was edited: its record gets the new text, and keeps its
+        place and its time. `docs/writing.md` tells what becomes of messages that are removed from a
+        thread, or that a forked thread has from another.
+
         Args:
             messages: LangChain messages in any form. A message without an id gets one from the
                 thread, its role, its text and its place among equal ones of this list: a client
@@ -248,14 +274,14 @@ class Memory:
             episode: The turn's episode, to be kept in the same write.
 
         Returns:
-            The records of the messages that were not kept before.
+            The records that were written: of messages that were not kept before, or were edited.
         """
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
-        found = self.store.batch(log_ops(log))
-        new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in batches([put_op(r) for r in (*new, episode) if r], self._hybrid):
+        found = self.store.batch(log.read_ops())
+        written = log.records(found, self.clock(), self.redact)
+        for chunk in batches(self._turn_ops(written, episode), self._hybrid):
             self.store.batch(chunk)
-        return new
+        return unexpired([written], self._expired)[0]
 
     async def alog_turn(
         self,
@@ -268,11 +294,15 @@ class Memory:
     ) -> Messages:
         """Async form of `log_turn`."""
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
-        found = await self.store.abatch(log_ops(log))
-        new = log.records(unlogged(log, found), self.clock(), self.redact)
-        for chunk in batches([put_op(r) for r in (*new, episode) if r], self._hybrid):
+        found = await self.store.abatch(log.read_ops())
+        written = log.records(found, self.clock(), self.redact)
+        for chunk in batches(self._turn_ops(written, episode), self._hybrid):
             await self.store.abatch(chunk)
-        return new
+        return unexpired([written], self._expired)[0]
+
+    def _turn_ops(self, messages: Messages, episode: Episode | None) -> Sequence[PutOp]:
+        ops = message_ops(messages, self._expired, self.clock())
+        return ops if episode is None else [*ops, put_op(episode)]
 
     def log_episode(
         self,
@@ -381,7 +411,7 @@ class Memory:
         owner, thread = arguments.thread_of(user, thread_id)
         found = self.store.batch(queue_ops(owner, self._hybrid, thread))
         changes: Changes = []
-        for waiting in queue(owner, found):
+        for waiting in queue(owner, unexpired(found, self._expired)):
             with THREAD_LOCKS.hold((owner, waiting.thread_id)):
                 while (left := self._thread(owner, waiting.thread_id)) is not None:
                     changes += self._process(left.batch()).changes
@@ -393,7 +423,7 @@ class Memory:
         owner, thread = arguments.thread_of(user, thread_id)
         found = await self.store.abatch(queue_ops(owner, self._hybrid, thread))
         changes: Changes = []
-        for waiting in queue(owner, found):
+        for waiting in queue(owner, unexpired(found, self._expired)):
             async with THREAD_LOCKS.ahold((owner, waiting.thread_id)):
                 while (left := await self._athread(owner, waiting.thread_id)) is not None:
                     changes += (await self._aprocess(left.batch())).changes
@@ -403,13 +433,19 @@ class Memory:
         """Return the turns of each thread from which notes are still to be extracted."""
         owner = writer(user)
         found = self.store.batch(queue_ops(owner, self._hybrid))
-        return {thread.thread_id: thread.turns for thread in queue(owner, found)}
+        return {
+            thread.thread_id: thread.turns
+            for thread in queue(owner, unexpired(found, self._expired))
+        }
 
     async def apending(self, *, user: str) -> dict[str, int]:
         """Async form of `pending`."""
         owner = writer(user)
         found = await self.store.abatch(queue_ops(owner, self._hybrid))
-        return {thread.thread_id: thread.turns for thread in queue(owner, found)}
+        return {
+            thread.thread_id: thread.turns
+            for thread in queue(owner, unexpired(found, self._expired))
+        }
 
     def process_turn(self, user: str, thread_id: str) -> Processed:
         """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
@@ -446,11 +482,11 @@ class Memory:
     def _thread(self, owner: Owner, thread_id: str) -> Thread | None:
         """Return a thread, if there is something to do in it."""
         found = self.store.batch(queue_ops(owner, self._hybrid, thread_id))
-        return next(iter(queue(owner, found)), None)
+        return next(iter(queue(owner, unexpired(found, self._expired))), None)
 
     async def _athread(self, owner: Owner, thread_id: str) -> Thread | None:
         found = await self.store.abatch(queue_ops(owner, self._hybrid, thread_id))
-        return next(iter(queue(owner, found)), None)
+        return next(iter(queue(owner, unexpired(found, self._expired))), None)
 
     def _process(self, batch: Batch) -> Processed:
         """Extract the notes of a batch and write them, with the record that it is done."""
@@ -469,7 +505,8 @@ class Memory:
         ruled = self._rule(draft.pairs(found, hybrid, self._band))
         with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
             ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
-            settled = draft.settle(self.store.batch(ops), hybrid, ruled, self.clock())
+            found = self.store.batch(ops)
+            settled = draft.settle(found, hybrid, ruled, self.clock(), self.keep_messages)
             for chunk in batches(settled.ops, hybrid):
                 self.store.batch(chunk)
         return settled.processed
@@ -492,7 +529,8 @@ class Memory:
         )
         async with OWNER_LOCKS.ahold(batch.owner):  # not held while a model is asked
             ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
-            settled = draft.settle(await self.store.abatch(ops), hybrid, ruled, self.clock())
+            found = await self.store.abatch(ops)
+            settled = draft.settle(found, hybrid, ruled, self.clock(), self.keep_messages)
             for chunk in batches(settled.ops, hybrid):
                 await self.store.abatch(chunk)
         return settled.processed
@@ -768,6 +806,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            expired=self._expired,
             redact=self.redact,
         )
         results = self.store.batch(question.ops(self.ranking, self._hybrid, self._searches))
@@ -803,6 +842,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            expired=self._expired,
             redact=self.redact,
         )
         results = await self.store.abatch(question.ops(self.ranking, self._hybrid, self._searches))
@@ -839,6 +879,7 @@ class Memory:
         choice = _choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         results = self.store.batch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return choice.of(read_records(namespaces, results))[offset : offset + limit]
 
     async def alist(
@@ -859,6 +900,7 @@ class Memory:
         choice = _choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         results = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return choice.of(read_records(namespaces, results))[offset : offset + limit]
 
     def get(
@@ -866,14 +908,16 @@ class Memory:
     ) -> Record | None:
         """Return one record of the user, or of a project or agent, or `None`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        return _first(self.store.batch([GetOp(ns, id) for ns in namespaces]))
+        found = self.store.batch([get_op(ns, id) for ns in namespaces])
+        return _first(*unexpired([found], self._expired))
 
     async def aget(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Record | None:
         """Async form of `get`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        return _first(await self.store.abatch([GetOp(ns, id) for ns in namespaces]))
+        found = await self.store.abatch([get_op(ns, id) for ns in namespaces])
+        return _first(*unexpired([found], self._expired))
 
     def count(
         self, *, user: str, project: str | None = None, agent: str | None = None
@@ -881,6 +925,7 @@ class Memory:
         """Return how many records of each type there are; of notes, the active ones."""
         namespaces = arguments.namespaces(writer(user, project, agent))
         results = self.store.batch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return listing.counts(read_records(namespaces, results))
 
     async def acount(
@@ -889,6 +934,7 @@ class Memory:
         """Async form of `count`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
         results = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        results = unexpired(results, self._expired)
         return listing.counts(read_records(namespaces, results))
 
     # -- forgetting --

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from langchain_core.messages import (
     AIMessage,
@@ -23,11 +21,10 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 
-from langgraph_memory.clock import parse_time
+from langgraph_memory.content import words
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.prompts import CLOSE, OPEN
-from langgraph_memory.records import Message, record_id
-from langgraph_memory.scope import Owner
+from langgraph_memory.records import GLOBAL_ID, record_id
 
 MARK = "langgraph_memory_block"
 """In `additional_kwargs` of a copy of a message that a block was put before."""
@@ -78,8 +75,8 @@ def _is_summary(message: BaseMessage) -> bool:
 
 
 def text_of(message: BaseMessage) -> str:
-    """Return a message's text, without the block of memory that was put before it."""
-    return str(without_block(message).text)
+    """Return what a message says, without the block of memory that was put before it."""
+    return words(without_block(message))
 
 
 def last_user_message(messages: Sequence[BaseMessage]) -> HumanMessage | None:
@@ -98,7 +95,7 @@ def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     """Return messages that all have an id.
 
     One without gets it from its type, its text and its place among the messages equal to it, so
-    that the same list gives the same ids again.
+    that the same list gives the same ids again. It is short: an id in its thread alone.
     """
     equal: Counter[tuple[str, str]] = Counter()
     named = []
@@ -107,7 +104,7 @@ def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
             named.append(message)
             continue
         content = (message.type, text_of(message))
-        id = record_id("message", *content, equal[content])
+        id = record_id("message", *content, equal[content])[: GLOBAL_ID - 1]
         equal[content] += 1
         named.append(message.model_copy(update={"id": id}))
     return named
@@ -124,57 +121,6 @@ def merged(messages: Sequence[BaseMessage], new: Iterable[BaseMessage]) -> list[
     for message in new:
         by_id[message.id] = message
     return list(by_id.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """Messages that are to be kept, if they are not kept yet."""
-
-    owner: Owner
-    thread_id: str
-    at: datetime | None
-    """When they were said; else each says it itself, or it is now."""
-    said: tuple[tuple[int, BaseMessage], ...]
-    """Each with its place among the messages that it came with."""
-
-    @classmethod
-    def of(
-        cls, messages: Iterable[BaseMessage], owner: Owner, thread_id: str, at: datetime | None
-    ) -> Log:
-        """Return the log of what was said in some messages."""
-        said = {m.id: (i, m) for i, m in enumerate(with_ids(messages)) if is_said(m)}
-        return cls(owner, thread_id, at, tuple(said.values()))
-
-    @property
-    def ids(self) -> list[str]:
-        """The ids that the records have or would have."""
-        return [Message.id_of(self.thread_id, m.id or "") for _, m in self.said]
-
-    def records(self, ids: Container[str], now: datetime, redact: Redact) -> list[Message]:
-        """Return the records of the messages with these ids."""
-        return [
-            self._record(id, position, message, now, redact)
-            for id, (position, message) in zip(self.ids, self.said, strict=True)
-            if id in ids
-        ]
-
-    def _record(
-        self, id: str, position: int, message: BaseMessage, now: datetime, redact: Redact
-    ) -> Message:
-        role: Literal["user", "assistant"] = (
-            "user" if isinstance(message, HumanMessage) else "assistant"
-        )
-        return Message(
-            id=id,
-            owner=self.owner,
-            created_at=self.at or _timestamp(message) or now,
-            text=redact(text_of(message)),
-            speaker=redact(message.name or role),
-            role=role,
-            thread_id=self.thread_id,
-            message_id=message.id or "",
-            position=position,
-        )
 
 
 def tool_names(messages: Iterable[BaseMessage]) -> list[str]:
@@ -225,16 +171,6 @@ def _content_without_block(content: Any) -> Any:
         for part, text in zip(content, texts, strict=True)
         if not (isinstance(text, str) and _BLOCK.fullmatch(text))
     ]
-
-
-def _timestamp(message: BaseMessage) -> datetime | None:
-    given = message.additional_kwargs.get("timestamp")
-    if not isinstance(given, str):
-        return None
-    try:
-        return parse_time(given)
-    except ValueError:  # a client's malformed time must not stop the conversation
-        return None
 
 
 def is_small_talk(text: str, tools: Sequence[str]) -> bool:

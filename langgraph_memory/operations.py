@@ -14,11 +14,11 @@ from typing import Any, Literal
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, StoreError
-from langgraph_memory.messages import Log
 from langgraph_memory.reconcile import candidate_ids, kept_version
 from langgraph_memory.records import (
     RECORD_CLASSES,
     Change,
+    Message,
     Note,
     Receipt,
     Record,
@@ -38,23 +38,16 @@ ALL = 1_000_000
 """More items than one namespace holds."""
 
 
-def log_ops(log: Log) -> list[GetOp]:
-    """Return what has to be read before messages can be logged."""
-    namespace = log.owner.namespace("message")
-    return [GetOp(where, id) for id in log.ids for where in (namespace, forgotten(namespace))]
+def get_op(namespace: Namespace, id: str) -> GetOp:
+    """Return the operation that reads an item, which does not live longer for it."""
+    return GetOp(namespace, id, refresh_ttl=False)
 
 
-def unlogged(log: Log, found: Sequence[Any]) -> set[str]:
-    """Return the ids of the messages that are neither kept nor were forgotten."""
-    pairs = zip(log.ids, found[::2], found[1::2], strict=True)
-    return {id for id, kept, gone in pairs if kept is None and gone is None}
-
-
-def put_op(record: Record) -> PutOp:
-    """Return the operation that writes a record."""
+def put_op(record: Record, ttl: float | None = None) -> PutOp:
+    """Return the operation that writes a record, for good or for some minutes."""
     namespace = record.owner.namespace(record.type)
     index: Literal[False] | list[str] = False if record.type == "extraction" else ["search_text"]
-    return PutOp(namespace, record.id, record.to_value(), index)
+    return PutOp(namespace, record.id, record.to_value(), index, ttl)
 
 
 def forget_ops(records: Sequence[Record]) -> list[PutOp]:
@@ -64,16 +57,34 @@ def forget_ops(records: Sequence[Record]) -> list[PutOp]:
     ]
 
 
+def processed_ops(messages: Sequence[Message]) -> list[PutOp]:
+    """Return the operations that delete messages of which notes have been made.
+
+    To be put in the batch that writes the notes. As of forgotten messages, digests of their ids
+    stay, so that they are not logged and processed again.
+    """
+    return forget_ops(messages)
+
+
 def _forget(namespace: Namespace, key: str) -> list[PutOp]:
     deletion = PutOp(namespace, key, None)
-    if namespace[-1] != "message":
-        return [deletion]
-    # A session may hold the message still: without a mark, its next turn would log it again.
-    return [deletion, PutOp(forgotten(namespace), key, {}, index=False)]
+    return [deletion, _mark(namespace, key)] if namespace[-1] == "message" else [deletion]
+
+
+def mark_op(message: Message) -> PutOp:
+    """Return the operation that keeps a digest of a message's id, whatever becomes of the message.
+
+    A session may hold the message still: without the mark, its next turn would log it again.
+    """
+    return _mark(message.owner.namespace(message.type), message.id)
+
+
+def _mark(namespace: Namespace, key: str) -> PutOp:
+    return PutOp(forgotten(namespace), key, {}, index=False)
 
 
 def forgotten(namespace: Namespace) -> Namespace:
-    """Return where the ids of an owner's forgotten messages are kept, and nothing else of them."""
+    """Return where the ids of an owner's deleted messages are kept, and nothing else of them."""
     return (*namespace, "forgotten")
 
 
@@ -124,7 +135,7 @@ def newest_op(
     """Return the operation that brings the newest items of a namespace, or all if it must."""
     if hybrid:
         return NewestOp(namespace, filter, limit, by)
-    return SearchOp(namespace, filter=filter, limit=ALL)
+    return SearchOp(namespace, filter=filter, limit=ALL, refresh_ttl=False)
 
 
 def all_ops(namespaces: Sequence[Namespace], hybrid: bool) -> list[Any]:
@@ -161,7 +172,7 @@ def neighbour_ops(candidate: Note, hybrid: bool) -> list[Any]:
     if candidate.slot is not None:
         digests["slot_digest"] = slot_digest(candidate.slot)
     return [
-        *(GetOp(namespace, id) for id in candidate_ids(candidate)),
+        *(get_op(namespace, id) for id in candidate_ids(candidate)),
         *(
             newest_op(namespace, {name: digest, "status": "active"}, ALL, hybrid)
             for name, digest in digests.items()
@@ -182,7 +193,7 @@ def neighbours(candidate: Note, found: Sequence[Any]) -> tuple[list[Note], set[s
 def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any], hybrid: bool) -> list[Any]:
     """Return what has to be read before a note can be edited."""
     namespace = owner.namespace("note")
-    ops: list[Any] = [GetOp(namespace, id)]
+    ops: list[Any] = [get_op(namespace, id)]
     if "text" in changes or "kind" in changes:
         ops.append(newest_op(namespace, {"status": "active"}, ALL, hybrid))
     return ops

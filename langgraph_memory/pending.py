@@ -1,12 +1,14 @@
 """What was said and not looked through yet: the messages that no extraction record names. Pure.
 
+One that was edited since counts again.
+
 Nothing else is kept of this queue, so nothing of it can be lost or run twice: an extraction record
 is written in one batch with its notes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -92,17 +94,25 @@ def queue(owner: Owner, found: Sequence[Any]) -> list[Thread]:
         [item for item in items if tuple(item.namespace) == namespace]
         for namespace, items in zip(namespaces, found, strict=True)
     )
-    named = {id for item in done for id in item.value.get("messages") or ()}
+    named: dict[str, str] = {}
+    for item in sorted(done, key=lambda item: str(item.value["created_at"])):
+        named |= dict.fromkeys(item.value.get("messages") or (), str(item.value["created_at"]))
     said.sort(key=lambda item: (item.value["thread_id"], said_at(item)))
     threads = []
     for thread_id, group in groupby(said, key=lambda item: item.value["thread_id"]):
         items = list(group)
-        waiting = [i for i, item in enumerate(items) if item.key not in named]
+        waiting = [i for i, item in enumerate(items) if _is_waiting(item, named)]
         if waiting:
             before = items[max(waiting[0] - EARLIER, 0) : waiting[0]]
             messages = _read(items[i] for i in waiting)
             threads.append(Thread(owner, thread_id, messages, _read(before)))
     return sorted(threads, key=lambda thread: thread.messages[0].created_at)
+
+
+def _is_waiting(item: Any, named: Mapping[str, str]) -> bool:
+    """Whether a message was not looked through, or was edited since."""
+    looked_at = named.get(item.key)
+    return looked_at is None or (item.value.get("edited_at") or "") > looked_at
 
 
 def _asks(turn: Sequence[Message]) -> bool:

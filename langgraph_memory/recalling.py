@@ -20,6 +20,7 @@ from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
 from langgraph_memory.operations import ALL, newest_op, read_record, value_filter
 from langgraph_memory.ranking import Candidate, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
+from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType
 from langgraph_memory.store.filters import ExtendedFilter, matches
 from langgraph_memory.store.ops import HybridOp, Match
@@ -50,6 +51,8 @@ class Question:
     thread_id: str | None
     known: frozenset[str]
     """Ids of messages that the asker has before them."""
+    expired: datetime | None = None
+    """Messages that were said until then have expired; `None` if they do not."""
 
     def ops(self, ranking: Ranking, hybrid: bool, searches: bool = True) -> list[Any]:
         """Return the operations to put to the store, as one batch.
@@ -79,6 +82,7 @@ class Question:
 
     def answer(self, results: Sequence[Any], ranking: Ranking, now: datetime) -> Recalled:
         """Return what the store's answers to `ops` come to."""
+        results = unexpired(results, self.expired)
         notes = [owner.namespace("note") for owner in self.owners]
         spoken = [self.owners[0].namespace(type) for type in ("message", "episode")]
         searched, newest = results[: -2 * len(notes) - 2], results[-2 * len(notes) - 2 :]
@@ -119,11 +123,16 @@ class Question:
     def _searches(self, ranking: Ranking, hybrid: bool, searches: bool) -> list[Any]:
         if not self.query.strip():
             return []
-        narrowed = self.kinds is not None or self.as_of is not None
+        narrowed = any(each is not None for each in (self.kinds, self.as_of, self.expired))
         wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit) + len(self.known)
         if not hybrid:
             return [
-                SearchOp(namespace, query=self.query, limit=wide if searches else ALL)
+                SearchOp(
+                    namespace,
+                    query=self.query,
+                    limit=wide if searches else ALL,
+                    refresh_ttl=False,
+                )
                 for group in self._namespaces()
                 for namespace in group
             ]
@@ -195,6 +204,8 @@ class Question:
             where = item.value.get("thread_id")
             if where == self.thread_id or (thread_id is not None and where != thread_id):
                 continue  # unread
+            if item.value.get("message_id") in self.known:
+                continue  # the thread was forked from that one
             record = read_record(item)
             if isinstance(record, (Message, Episode)) and holds(record, self.as_of):
                 yield record

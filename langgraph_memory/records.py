@@ -30,6 +30,10 @@ Outcome = Literal["completed", "success", "partial", "failure", "cancelled"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """`completed` means: no error, and nobody judged it."""
 
+GLOBAL_ID = 16
+"""Characters from which on a message's id is one in all threads, as UUIDs and the ids of providers
+are; shorter ones are a client's own count, that begins anew in each thread."""
+
 Action = Literal["add", "reinforce", "supersede", "update", "retire"]
 
 
@@ -77,7 +81,7 @@ def _field_names(cls: Any) -> tuple[str, ...]:
 _NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
-_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+_TIMES = frozenset({"created_at", "updated_at", "edited_at", "valid_from", "valid_until"})
 
 
 def _json_of(content: Any) -> Any:
@@ -149,10 +153,23 @@ class Message(_Stored):
     """The message's own id in its thread."""
     position: int
     """Its place among the messages it was logged with; orders those of one moment."""
+    edited_at: datetime | None = None
+    """When its text was last replaced by another."""
+
+    @classmethod
+    def id_of(cls, thread_id: str, message_id: str) -> str:
+        """Return the id of a message: it is one record, however often it is logged.
+
+        A message whose own id nobody else has (`GLOBAL_ID`) is one in all threads of a user: a
+        thread that was forked from another holds it as well.
+        """
+        if len(message_id) >= GLOBAL_ID:
+            return record_id("message", message_id)
+        return cls.id_in(thread_id, message_id)
 
     @staticmethod
-    def id_of(thread_id: str, message_id: str) -> str:
-        """Return the id of a message: it is one record, however often it is logged."""
+    def id_in(thread_id: str, message_id: str) -> str:
+        """Return the id of what a message says in one thread, if it says that there alone."""
         return record_id("message", thread_id, message_id)
 
     def to_value(self) -> dict[str, Any]:

@@ -270,11 +270,16 @@ class Run:
     def _began(self, messages: Sequence[BaseMessage]) -> datetime | None:
         """Return when the user's message was kept, which `with_memory` does at once."""
         record = self.memory.get(self._start_id(messages), user=self.user)
-        return record.created_at if record is not None else None
+        return self._said_here(record, messages)
 
     async def _abegan(self, messages: Sequence[BaseMessage]) -> datetime | None:
         record = await self.memory.aget(self._start_id(messages), user=self.user)
-        return record.created_at if record is not None else None
+        return self._said_here(record, messages)
+
+    def _said_here(self, record: Record | None, messages: Sequence[BaseMessage]) -> datetime | None:
+        """Return when a message was said, unless this thread has it from another one."""
+        here = isinstance(record, Message) and record.thread_id == self._thread(messages)
+        return record.created_at if record is not None and here else None
 
     def _is_task(self, messages: Sequence[BaseMessage]) -> bool:
         """Whether the turn is worth an episode."""

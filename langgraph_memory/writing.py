@@ -26,6 +26,7 @@ from langgraph_memory.operations import (
     change_ops,
     neighbour_ops,
     newest_op,
+    processed_ops,
     put_op,
     read_record,
 )
@@ -202,7 +203,14 @@ class Draft:
 
     # -- the end --
 
-    def settle(self, found: Sequence[Any], hybrid: bool, ruled: Ruled, now: datetime) -> Settled:
+    def settle(
+        self,
+        found: Sequence[Any],
+        hybrid: bool,
+        ruled: Ruled,
+        now: datetime,
+        keep_messages: bool = True,
+    ) -> Settled:
         """Decide what the batch does to the memory.
 
         Args:
@@ -210,6 +218,7 @@ class Draft:
             hybrid: As for `ops`.
             ruled: What a model said of `pairs`.
             now: The present moment.
+            keep_messages: Whether the messages stay when this is done.
         """
         usage = total(self.usage, ruled.usage)
         near, taken = self.neighbours(found[2:], hybrid)
@@ -231,7 +240,9 @@ class Draft:
             usage=usage,
             problems=problems,
         )
-        ops = [*change_ops(changes), put_op(done)]
+        processed = [message for message in self.batch.messages if message.id in ids]
+        gone = [] if keep_messages else processed_ops(processed)
+        ops = [*change_ops(changes), *gone, put_op(done)]
         last = {(op.namespace, op.key): op for op in ops}  # a note may change twice
         return Settled(tuple(changes), list(last.values()), usage)
 

@@ -752,6 +752,49 @@ async def test_of_a_growing_history_only_what_is_new_is_kept(memory: Verbs) -> N
     assert (await memory.count(user="ana"))["message"] == 6
 
 
+async def test_a_message_that_was_edited_is_found_by_its_new_text_alone(
+    memory: Verbs, clock: ManualClock
+) -> None:
+    said = [HumanMessage("A kilo of Colombia", id="m1"), AIMessage("Coming up", id="m2")]
+    [old, answer] = await memory.log_turn(said, user="ana", thread_id="t")
+    clock.advance(days=1)
+    said[0] = HumanMessage("Green tea, rather", id="m1")
+    [new] = await memory.log_turn(said, user="ana", thread_id="t")
+    assert (new.id, new.text, new.edited_at) == (old.id, "Green tea, rather", clock())
+    assert (new.created_at, new.position) == (old.created_at, old.position)
+    assert await memory.list(user="ana", types=("message",)) == [answer, new]
+    assert await memory.get(old.id, user="ana") == new
+    ask = {"user": "ana", "types": ("message",), "min_relevance": 0}
+    assert texts(await memory.recall("green tea", **ask))[0] == "Green tea, rather"
+    assert "A kilo of Colombia" not in texts(await memory.recall("kilo of Colombia", **ask))
+    assert await memory.list(user="ana", types=("message",), contains="Colombia") == []
+    assert await memory.log_turn(said, user="ana", thread_id="t") == []
+
+
+async def test_a_secret_in_a_message_is_no_edit_of_it(memory: Verbs) -> None:
+    said = HumanMessage("my password is hunter2, thanks", id="m1")
+    [record] = await memory.log_turn(said, user="ana", thread_id="t")
+    assert await memory.log_turn(said, user="ana", thread_id="t") == []
+    assert await memory.get(record.id, user="ana") == record
+    [edited] = await memory.log_turn(
+        HumanMessage("my password is swordfish", id="m1"), user="ana", thread_id="t"
+    )
+    assert edited.text == "my password is [redacted]"
+
+
+async def test_a_message_that_was_forgotten_stays_so_in_all_threads_that_hold_it(
+    memory: Verbs,
+) -> None:
+    said = HumanMessage("My secret is tea", id="0b7ad7cb-5a1c-4d4b-9a9d-1f0e6f0c8a11")
+    await memory.log_turn(said, user="ana", thread_id="t")
+    assert await memory.log_turn(said, user="ana", thread_id="fork") == []
+    await memory.forget(user="ana", text="My secret is tea")
+    for thread in ("t", "fork", "another fork"):
+        assert await memory.log_turn(said, user="ana", thread_id=thread) == []
+    [other] = await memory.log_turn(said, user="ben", thread_id="t")
+    assert other.text == "My secret is tea"
+
+
 async def test_a_message_id_is_of_its_thread_and_its_user(memory: Verbs) -> None:
     said = HumanMessage("Hello", id="m1")
     logged = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -22,7 +20,6 @@ from langchain_core.messages import (
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.messages import (
-    Log,
     as_messages,
     begins_turn,
     current_turn,
@@ -39,24 +36,10 @@ from langgraph_memory.messages import (
     without_block,
 )
 from langgraph_memory.prompts import CLOSE, OPEN, one_line
-from langgraph_memory.records import Message
-from langgraph_memory.scope import Owner
 
-ANA = Owner("user", "ana")
-NOW = datetime(2026, 5, 1, tzinfo=UTC)
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 IMAGE = {"type": "image", "url": "https://example.com/cat.png"}
 SUMMARY = HumanMessage("They spoke of tea", additional_kwargs={"lc_source": "summarization"})
-
-
-def records(
-    messages: Sequence[BaseMessage],
-    thread_id: str = "t",
-    at: datetime | None = None,
-    redact: Callable[[str], str] = str,
-) -> list[Message]:
-    log = Log.of(messages, ANA, thread_id, at)
-    return log.records(log.ids, NOW, redact)
 
 
 # -- forms ---------------------------------------------------------------------------------------
@@ -153,54 +136,6 @@ def test_without_a_message_of_the_user_there_is_no_turn() -> None:
 def test_a_turn_begins_with_whatever_the_user_sent(message: BaseMessage, begins: bool) -> None:
     assert begins_turn(message) is begins
     assert bool(current_turn([message, AIMessage("Hi")])) is begins
-
-
-# -- records -------------------------------------------------------------------------------------
-
-
-def test_a_message_is_known_by_its_id_in_its_thread() -> None:
-    said = [HumanMessage("Hello", id="m1")]
-    [one], [again], [other] = records(said), records(said), records(said, thread_id="u")
-    assert one == again
-    assert one.message_id == other.message_id == "m1"
-    assert one.id != other.id
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("ua"), st.sampled_from(["ok", "yes", ""])), max_size=8))
-def test_messages_without_ids_keep_their_ids_as_a_history_grows(
-    history: list[tuple[str, str]],
-) -> None:
-    messages: list[BaseMessage] = [
-        HumanMessage(text) if who == "u" else AIMessage(text) for who, text in history
-    ]
-    whole = [record.id for record in records(messages)]
-    assert len(set(whole)) == len(whole) == sum(bool(text) for _, text in history)
-    for end in range(len(messages)):
-        part = [record.id for record in records(messages[:end])]
-        assert part == whole[: len(part)]
-
-
-def test_a_position_is_the_place_among_all_that_were_given() -> None:
-    given = [SystemMessage("Be brief"), HumanMessage("Hello"), SUMMARY, AIMessage("Hi")]
-    assert [record.position for record in records(given)] == [1, 3]
-
-
-def test_a_text_is_redacted_and_its_speaker_named() -> None:
-    said = [HumanMessage("Hello", name="Zoë"), AIMessage("Hello", name="")]
-    assert [(record.text, record.speaker, record.role) for record in records(said)] == [
-        ("Hello", "Zoë", "user"),
-        ("Hello", "assistant", "assistant"),
-    ]
-    assert [record.text for record in records(said, redact=str.upper)] == ["HELLO", "HELLO"]
-
-
-def test_a_log_gives_the_records_of_the_ids_that_are_asked_for() -> None:
-    said = [HumanMessage("Hello", id="m1"), SUMMARY, AIMessage("Hi", id="m2")]
-    log = Log.of(said, ANA, "t", None)
-    assert log.ids == [Message.id_of("t", "m1"), Message.id_of("t", "m2")]
-    assert [record.text for record in log.records([log.ids[1]], NOW, str)] == ["Hi"]
-    assert log.records([], NOW, str) == []
 
 
 # -- the block -----------------------------------------------------------------------------------

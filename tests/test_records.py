@@ -221,7 +221,7 @@ def test_normal_texts_stay_as_they_are(text: str) -> None:
     [
         lambda first, second: record_id("message", first, second),
         lambda first, second: record_id("note", first, second),
-        Message.id_of,
+        Message.id_in,
         Episode.id_of,
     ],
 )

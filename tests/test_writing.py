@@ -832,3 +832,40 @@ async def test_a_cancelled_extraction_leaves_its_messages_waiting() -> None:
     leave.set()
     assert await memory.apending(user="ana") == {"t": 1}
     assert len(await memory.aextract(user="ana")) == 1
+
+
+# -- what becomes of the messages ----------------------------------------------------------------
+
+
+async def test_messages_go_once_notes_were_made_of_them_if_they_are_not_to_be_kept(
+    begin: Begin,
+) -> None:
+    writer = begin(GRAZ, NONE, keep_messages=False)
+    await writer.turn("I live in Graz", 1)
+    await writer.turn("What is the weather?", 2)
+    assert writer.texts() == ["The user lives in Graz."]
+    assert writer.memory.count(user="ana").get("message", 0) == 0
+    await writer.turn("I live in Graz", 1)  # the session still holds it
+    assert writer.memory.count(user="ana").get("message", 0) == 0
+    assert await writer.pending(user="ana") == {}
+
+
+async def test_messages_wait_for_a_model_that_fails_although_they_are_not_to_be_kept(
+    begin: Begin,
+) -> None:
+    writer = begin(*[ConnectionError("away")] * 3, keep_messages=False)
+    await writer.turn("I live in Graz", 1)
+    assert writer.memory.count(user="ana")["message"] == 2
+    assert await writer.pending(user="ana") == {"t": 1}
+
+
+async def test_a_message_that_was_edited_is_looked_through_again(
+    begin: Begin, clock: ManualClock
+) -> None:
+    writer = begin(GRAZ, LINZ)
+    await writer.turn("I live in Graz", 1)
+    assert await writer.pending(user="ana") == {}
+    clock.advance(minutes=1)
+    await writer.turn("I have moved to Linz", 1)
+    assert await writer.pending(user="ana") == {}
+    assert "The user lives in Linz." in writer.texts()
