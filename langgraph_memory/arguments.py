@@ -21,6 +21,7 @@ from langgraph_memory.records import (
     KINDS,
     OUTCOMES,
     RECORD_CLASSES,
+    STATUSES,
     Episode,
     Kind,
     Note,
@@ -232,7 +233,7 @@ def check_kinds(kinds: Sequence[Kind]) -> Sequence[Kind]:
 def check_status(status: str | None) -> None:
     """Refuse a status that there is not."""
     if status is not None:
-        _check_choice("status", status, ("active", "superseded"))
+        _check_choice("status", status, STATUSES)
 
 
 def checked_filter(filter: Mapping[str, Any]) -> Mapping[str, Any]:

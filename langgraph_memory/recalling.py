@@ -21,7 +21,7 @@ from langgraph_memory.operations import ALL, newest_op, read_record, value_filte
 from langgraph_memory.ranking import Candidate, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner, RecordType
-from langgraph_memory.store.filters import matches
+from langgraph_memory.store.filters import ExtendedFilter, matches
 from langgraph_memory.store.ops import HybridOp, Match
 from langgraph_memory.store.rows import Namespace
 
@@ -31,6 +31,8 @@ RECENT_MESSAGES = 6
 EPISODES = 3
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
+_HIDDEN_NOW = ["superseded", "proposed", "archived"]  # a record of another type has no status
+_NEVER_KNOWN = ["proposed"]
 _WIDE = 1_000  # candidates where some are left out afterwards
 
 
@@ -136,8 +138,8 @@ class Question:
 
     def _pushed_down(self) -> dict[str, Any]:
         """Return the filter on whole values."""
-        current = {"status": {"$ne": "superseded"}} if self.as_of is None else {}
-        return {**current, **value_filter(self.filter or {})}
+        hidden = _HIDDEN_NOW if self.as_of is None else _NEVER_KNOWN
+        return ExtendedFilter({"status": {"$nin": hidden}, **value_filter(self.filter or {})})
 
     def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:
         found: list[Any] = [entry for result in searched for entry in result]
@@ -214,6 +216,8 @@ def holds(record: Record, as_of: datetime | None) -> bool:
         return not isinstance(record, Note) or record.status == "active"
     if not isinstance(record, Note):
         return record.created_at <= as_of
+    if record.status in _NEVER_KNOWN:
+        return False
     return record.valid_from <= as_of and (record.valid_until is None or as_of < record.valid_until)
 
 

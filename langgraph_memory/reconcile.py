@@ -17,6 +17,11 @@ from langgraph_memory.records import (
     text_digest,
 )
 
+UNDOABLE = 10
+"""How many changes of one version can be undone, beside the one that made it."""
+
+_BOOKKEEPING = {"updated_at", "revision", "replaced", "reason", "search_text", "slot_digest"}
+
 
 def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) -> list[Change]:
     """Decide what becomes of a note that is to be remembered.
@@ -36,24 +41,26 @@ def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) 
     same_text = next((note for note in neighbours if _same_text(note, candidate)), None)
     holder = next((note for note in neighbours if _same_slot(note, candidate)), None)
     if same_text is not None and (holder is None or holder == same_text):
-        return [_reinforce(same_text, candidate, now)]
+        return [recorded(_reinforce(same_text, candidate, now))]
     if holder is None:
         return [Change("add", replace(candidate, id=_free_id(candidate, taken)))]
-    change = _supersede(holder, candidate)
+    change = recorded(_supersede(holder, candidate))
     if same_text is None:
         return [change]
     assert isinstance(change.record, Note)
     retired = replace(kept_version(same_text, change.record, now), id=same_text.id)
-    return [change, Change("retire", retired, same_text, "its text moved into a slot")]
+    reason = "its text moved into a slot"
+    return [change, recorded(Change("retire", retired, same_text, reason))]
 
 
 def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
     """Return a note as it is kept once another, or a new version of it, took its place."""
+    end = now or new.valid_from
     return replace(
         old,
         id=f"{old.id}@{old.version}",
         status="superseded",
-        valid_until=now or new.valid_from,
+        valid_until=end if old.valid_until is None else min(old.valid_until, end),
         superseded_by=new.id,
     )
 
@@ -62,9 +69,28 @@ def edited(note: Note, changes: Mapping[str, Any], now: datetime) -> Change:
     """Decide what editing a note does: a new text or kind is a new version of it."""
     new = replace(note, **changes, updated_at=now)
     if (new.text, new.kind) == (note.text, note.kind):
-        return Change("update", new, note, "edited")
+        return recorded(Change("update", new, note, "edited"))
     new = replace(new, version=note.version + 1, valid_from=now)
-    return Change("supersede", new, note, "edited")
+    return recorded(Change("supersede", new, note, "edited"))
+
+
+def recorded(change: Change) -> Change:
+    """Write on a changed note why it was changed, and what it takes to undo that.
+
+    A new version needs nothing: the one before it is kept. Any other change is counted, and the
+    note keeps what it replaced.
+    """
+    new, old = change.record, change.previous
+    assert isinstance(new, Note)
+    assert isinstance(old, Note)
+    new = replace(new, reason=change.reason)
+    if new.version > old.version:
+        return replace(change, record=replace(new, revision=0, replaced=(), restores=None))
+    new = replace(new, revision=old.revision + 1)
+    before, after = old.to_value(), new.to_value()
+    names = [name for name in before if before[name] != after[name] and name not in _BOOKKEEPING]
+    replaced = {"change": new.change_id, **{name: before[name] for name in names}}
+    return replace(change, record=replace(new, replaced=(*old.replaced, replaced)[-UNDOABLE:]))
 
 
 def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:

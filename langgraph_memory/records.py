@@ -20,13 +20,16 @@ from langgraph_memory.scope import Owner, RecordType
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-Status = Literal["active", "superseded"]
+Status = Literal["active", "superseded", "proposed", "archived"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+"""A `proposed` note waits for a person, an `archived` one was put away; only `active` ones come up
+unless others are asked for."""
 
 Outcome = Literal["completed", "success", "partial", "failure", "cancelled"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """`completed` means: no error, and nobody judged it."""
 
-Action = Literal["add", "reinforce", "supersede", "update", "retire"]
+Action = Literal["add", "reinforce", "supersede", "update", "retire", "archive", "restore"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,9 @@ class _Stored:
         value: dict[str, Any] = {}
         for name in _field_names(type(self)):
             content = getattr(self, name)
-            value[name] = content.isoformat() if isinstance(content, datetime) else content
+            if isinstance(content, datetime):
+                content = content.isoformat()
+            value[name] = list(content) if isinstance(content, tuple) else content
         return value
 
     @classmethod
@@ -55,8 +60,11 @@ class _Stored:
         for name in _TIMES & known.keys():
             if known[name] is not None:
                 known[name] = datetime.fromisoformat(known[name])
-        if known.get("metadata"):
-            known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
+        for name in _SHARED & known.keys():
+            if known[name]:
+                known[name] = deepcopy(known[name])  # the store's own, else
+        for name in _TUPLES & known.keys():
+            known[name] = tuple(known[name])
         return cls(id=key, owner=owner, **known)
 
 
@@ -72,6 +80,8 @@ _NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+_TUPLES = frozenset({"sources", "replaced"})
+_SHARED = frozenset({"metadata", "replaced"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +112,32 @@ class Note(_Stored):
     valid_until: datetime | None = None
     """When it was superseded; `None` while it holds."""
     superseded_by: str | None = None
+    sources: tuple[str, ...] = ()
+    """Ids of the message records that it comes from."""
+    quote: str = ""
+    said_by: Literal["user", "assistant"] = "user"
+    reason: str = ""
+    """Why it is as it is: "said before", "a new value for 'home city'", "undone", ..."""
+    revision: int = 0
+    """Counts the changes that left the text of this version as it was."""
+    replaced: tuple[Mapping[str, Any], ...] = ()
+    """What the last of those changes replaced, each under its `change` id, so that they can be
+    undone; the latest last."""
+    restores: int | None = None
+    """The older version that this one brought back, where a change was undone."""
+
+    @property
+    def change_id(self) -> str:
+        """The id of the change that made the note what it is."""
+        version = f"{self.id.partition('@')[0]}@{self.version}"
+        return f"{version}.{self.revision}" if self.revision else version
 
     def to_value(self) -> dict[str, Any]:
         """Return the note as a JSON dict, with the digests by which others like it are found."""
         return {
             **_Stored.to_value(self),
             "metadata": deepcopy(dict(self.metadata)),
+            "replaced": deepcopy(list(self.replaced)),
             "search_text": self.text if self.slot is None else f"{self.slot}: {self.text}",
             "text_digest": text_digest(self.kind, self.text),
             "slot_digest": None if self.slot is None else slot_digest(self.slot),
@@ -250,6 +280,14 @@ class Change:
     previous: Record | None = None
     """The record as it was before."""
     reason: str = ""
+
+    @property
+    def id(self) -> str:
+        """What `undo` takes: the note's id with its version, `a1b2@2`.
+
+        A change that leaves the text as it is makes no version; it is counted: `a1b2@2.1`.
+        """
+        return self.record.change_id if isinstance(self.record, Note) else self.record.id
 
 
 @dataclass(frozen=True, slots=True)
