@@ -31,8 +31,6 @@ RECENT_MESSAGES = 6
 EPISODES = 3
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
-_HIDDEN_NOW = ["superseded", "proposed", "archived"]  # a record of another type has no status
-_NEVER_KNOWN = ["proposed"]
 _WIDE = 1_000  # candidates where some are left out afterwards
 
 
@@ -138,8 +136,9 @@ class Question:
 
     def _pushed_down(self) -> dict[str, Any]:
         """Return the filter on whole values."""
-        hidden = _HIDDEN_NOW if self.as_of is None else _NEVER_KNOWN
-        return ExtendedFilter({"status": {"$nin": hidden}, **value_filter(self.filter or {})})
+        never = ("proposed",) if self.as_of is not None else ("superseded", "proposed", "archived")
+        known = {"status": {"$nin": never}}
+        return ExtendedFilter({**known, **value_filter(self.filter or {})})
 
     def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:
         found: list[Any] = [entry for result in searched for entry in result]
@@ -216,7 +215,7 @@ def holds(record: Record, as_of: datetime | None) -> bool:
         return not isinstance(record, Note) or record.status == "active"
     if not isinstance(record, Note):
         return record.created_at <= as_of
-    if record.status in _NEVER_KNOWN:
+    if record.status == "proposed":
         return False
     return record.valid_from <= as_of and (record.valid_until is None or as_of < record.valid_until)
 

@@ -48,19 +48,25 @@ def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) 
     if same_text is None:
         return [change]
     assert isinstance(change.record, Note)
-    retired = replace(kept_version(same_text, change.record, now), id=same_text.id)
-    reason = "its text moved into a slot"
-    return [change, recorded(Change("retire", retired, same_text, reason))]
+    return [change, retired(same_text, change.record, now)]
+
+
+def retired(note: Note, new: Note, now: datetime) -> Change:
+    """Decide that a note gives way to one that says the same of a slot."""
+    old = replace(kept_version(note, new, now), id=note.id)
+    return recorded(Change("retire", old, note, "its text moved into a slot"))
 
 
 def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
     """Return a note as it is kept once another, or a new version of it, took its place."""
     end = now or new.valid_from
+    if old.valid_until is not None:
+        end = min(end, old.valid_until)
     return replace(
         old,
         id=f"{old.id}@{old.version}",
         status="superseded",
-        valid_until=end if old.valid_until is None else min(old.valid_until, end),
+        valid_until=max(end, old.valid_from),
         superseded_by=new.id,
     )
 
@@ -75,21 +81,23 @@ def edited(note: Note, changes: Mapping[str, Any], now: datetime) -> Change:
 
 
 def recorded(change: Change) -> Change:
-    """Write on a changed note why it was changed, and what it takes to undo that.
+    """Write on a note why it was changed, and what it takes to undo that.
 
     A new version needs nothing: the one before it is kept. Any other change is counted, and the
     note keeps what it replaced.
     """
     new, old = change.record, change.previous
     assert isinstance(new, Note)
-    assert isinstance(old, Note)
+    if not isinstance(old, Note):
+        return change
     new = replace(new, reason=change.reason)
     if new.version > old.version:
         return replace(change, record=replace(new, revision=0, replaced=(), restores=None))
     new = replace(new, revision=old.revision + 1)
     before, after = old.to_value(), new.to_value()
     names = [name for name in before if before[name] != after[name] and name not in _BOOKKEEPING]
-    replaced = {"change": new.change_id, **{name: before[name] for name in names}}
+    replaced = {"change": new.change_id, "action": change.action}
+    replaced |= {name: before[name] for name in names}
     return replace(change, record=replace(new, replaced=(*old.replaced, replaced)[-UNDOABLE:]))
 
 

@@ -22,8 +22,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Status = Literal["active", "superseded", "proposed", "archived"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-"""A `proposed` note waits for a person, an `archived` one was put away; only `active` ones come up
-unless others are asked for."""
+"""`proposed` waits for a person's approval; `archived` was put away. Neither is recalled."""
+
+Speaker = Literal["user", "assistant"]
 
 Outcome = Literal["completed", "success", "partial", "failure", "cancelled"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -47,10 +48,7 @@ class _Stored:
         """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
         value: dict[str, Any] = {}
         for name in _field_names(type(self)):
-            content = getattr(self, name)
-            if isinstance(content, datetime):
-                content = content.isoformat()
-            value[name] = list(content) if isinstance(content, tuple) else content
+            value[name] = _json_of(getattr(self, name))
         return value
 
     @classmethod
@@ -60,11 +58,13 @@ class _Stored:
         for name in _TIMES & known.keys():
             if known[name] is not None:
                 known[name] = datetime.fromisoformat(known[name])
-        for name in _SHARED & known.keys():
-            if known[name]:
-                known[name] = deepcopy(known[name])  # the store's own, else
-        for name in _TUPLES & known.keys():
-            known[name] = tuple(known[name])
+        for name, content in known.items():
+            if isinstance(content, list):
+                known[name] = tuple(content)
+        if known.get("metadata"):
+            known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
+        if known.get("replaced"):
+            known["replaced"] = deepcopy(known["replaced"])
         return cls(id=key, owner=owner, **known)
 
 
@@ -80,8 +80,12 @@ _NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
-_TUPLES = frozenset({"sources", "replaced"})
-_SHARED = frozenset({"metadata", "replaced"})
+
+
+def _json_of(content: Any) -> Any:
+    if isinstance(content, datetime):
+        return content.isoformat()
+    return list(content) if isinstance(content, tuple) else content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,19 +114,21 @@ class Note(_Stored):
     """When it was last said or changed."""
     valid_from: datetime
     valid_until: datetime | None = None
-    """When it was superseded; `None` while it holds."""
+    """When it was superseded, or will be over; `None` while it holds."""
     superseded_by: str | None = None
     sources: tuple[str, ...] = ()
-    """Ids of the message records that it comes from."""
+    """Ids of the messages that it comes from."""
     quote: str = ""
-    said_by: Literal["user", "assistant"] = "user"
+    """The words of a message that it rests on."""
+    said_by: Speaker = "user"
+    """Whose words they are."""
     reason: str = ""
-    """Why it is as it is: "said before", "a new value for 'home city'", "undone", ..."""
+    """Why it is as it is: "said before", "a new value for 'home city'", ..."""
     revision: int = 0
     """Counts the changes that left the text of this version as it was."""
     replaced: tuple[Mapping[str, Any], ...] = ()
-    """What the last of those changes replaced, each under its `change` id, so that they can be
-    undone; the latest last."""
+    """What the last of those changes replaced, each with its `change` id and its `action`, so that
+    they can be undone; the latest last."""
     restores: int | None = None
     """The older version that this one brought back, where a change was undone."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
-from langgraph_memory.reconcile import plan, recorded
+from langgraph_memory.reconcile import plan, recorded, retired
 from langgraph_memory.records import Change, Note, text_digest
 
 Decision = Callable[[Sequence[Note], datetime], list[Change]]
@@ -55,8 +55,7 @@ def restored(id: str, notes: Sequence[Note], now: datetime) -> list[Change]:
         pinned=old.pinned or current.pinned,
         reason=f"version {old.version} restored",
     )
-    _refuse_rival(new, notes)
-    return [Change("restore", new, current, new.reason)]
+    return [Change("restore", new, current, new.reason), *_giving_way(new, notes, now)]
 
 
 def undone(change_id: str, notes: Sequence[Note], now: datetime) -> list[Change]:
@@ -79,27 +78,18 @@ def undone(change_id: str, notes: Sequence[Note], now: datetime) -> list[Change]
     if current is None:
         raise RecordNotFoundError(f"the user has no note with the id {id!r}")
     if current.replaced and current.replaced[-1]["change"] == change_id:
-        return [_taken_back(current, notes, now)]
+        return _taken_back(current, notes, now)
     made_a_version = change_id == f"{id}@{version}" and version in _in_effect(current, rows)
-    if not made_a_version or current.status not in ("active", "proposed"):
+    if not made_a_version or _had_ended(current):
         raise ConfigurationError(_not_undoable(change_id, current))
     before = rows.get(f"{id}@{version - 1}")
-    if version == 1 or (before is not None and _had_ended(before)):
-        return [archived(current, now, "undone")]
-    if before is None:
+    if version > 1 and before is None:
         raise RecordNotFoundError(f"the version before {change_id!r} was forgotten")
-    new = replace(
-        _next_version(before, current, now),
-        replaced=before.replaced,
-        restores=before.version,
-        reason="undone",
-    )
-    _refuse_rival(new, notes)
-    retired = _retired_with(current, before, notes)
-    return [
-        Change("restore", new, current, "undone"),
-        *(_taken_back(note, [*notes, new], now) for note in retired),
-    ]
+    changes = _gone_back(current, before, notes, now)
+    made = current if version == current.version else rows.get(change_id, current)
+    for note in _retired_by(made, current, notes):
+        changes += _taken_back(note, notes, now)
+    return changes
 
 
 def approved(id: str, notes: Sequence[Note], now: datetime) -> list[Change]:
@@ -213,57 +203,81 @@ def _in_effect(current: Note, rows: Mapping[str, Note]) -> Iterator[int]:
 
 
 def _had_ended(version: Note) -> bool:
-    """Whether a version was archived or retired, not followed by the next one."""
-    return bool(version.replaced) and version.replaced[-1].get("status") == "active"
+    """Whether a version was put away before the next one was made."""
+    return bool(version.replaced) and version.replaced[-1]["action"] in ("archive", "retire")
 
 
-def _taken_back(note: Note, notes: Sequence[Note], now: datetime) -> Change:
+def _taken_back(note: Note, notes: Sequence[Note], now: datetime) -> list[Change]:
     """Undo the latest change that left a note's text alone."""
-    before = {name: old for name, old in note.replaced[-1].items() if name != "change"}
-    if before.get("status") == "proposed" and note.status == "active":
-        return archived(note, now, "undone")
-    old = Note.from_value(note.owner, note.id, {**note.to_value(), **before})
+    last = note.replaced[-1]
+    if last["action"] == "add":  # it was approved
+        return [archived(note, now, "undone")]
+    old = Note.from_value(note.owner, note.id, {**note.to_value(), **last})
     old = replace(old, replaced=note.replaced[:-1], updated_at=now, reason="undone")
-    if before.get("status") != "active":
-        return Change("update", replace(old, revision=note.revision + 1), note, "undone")
+    if last.get("status") != "active":
+        return [Change("update", replace(old, revision=note.revision + 1), note, "undone")]
     new = replace(
         _next_version(old, note, now),
         valid_until=old.valid_until,
         replaced=old.replaced,
         restores=note.version,
     )
-    _refuse_rival(new, notes, note.superseded_by)
-    return Change("restore", new, note, "undone")
+    gone = _giving_way(new, notes, now, note.superseded_by)
+    return [Change("restore", new, note, "undone"), *gone]
 
 
-def _retired_with(current: Note, before: Note, notes: Sequence[Note]) -> list[Note]:
-    """Return the notes whose text moved into a slot with a change that is undone."""
-    digest = text_digest(current.kind, current.text)
+def _gone_back(
+    current: Note, before: Note | None, notes: Sequence[Note], now: datetime
+) -> list[Change]:
+    """Return to the version before; where there was none, or it had ended, to no active one."""
+    if before is None or _had_ended(before):
+        return [archived(current, now, "undone")]
+    new = replace(
+        _next_version(before, current, now),
+        replaced=before.replaced,
+        restores=before.version,
+        reason="undone",
+    )
+    return [Change("restore", new, current, "undone"), *_giving_way(new, notes, now)]
+
+
+def _retired_by(made: Note, current: Note, notes: Sequence[Note]) -> list[Note]:
+    """Return the notes that gave way to the version which a change made."""
+    digest = text_digest(made.kind, made.text)
     return [
         note
         for note in notes
         if note.status == "superseded"
-        and note.superseded_by == current.id == before.superseded_by
-        and note.id != before.id
+        and "@" not in note.id
+        and note.superseded_by == current.id
         and _had_ended(note)
         and text_digest(note.kind, note.text) == digest
         and note.valid_until is not None
-        and note.valid_until >= before.valid_from
+        and note.valid_until >= made.valid_from
     ]
 
 
-def _refuse_rival(new: Note, notes: Sequence[Note], successor: str | None = None) -> None:
-    """Refuse to bring back what another active note says by now, or says the slot's value of.
+def _giving_way(
+    new: Note, notes: Sequence[Note], now: datetime, successor: str | None = None
+) -> list[Change]:
+    """Decide what becomes of an active note that says what comes back.
 
-    The successor into whose slot a note's text moved says the same, and may.
+    One without a slot gives way to one with, as where a note is remembered. The successor into
+    whose slot the text moved may say the same.
+
+    Raises:
+        ConfigurationError: If another note has the slot by now, or says this of another.
     """
     others = [note for note in notes if _is_active(note) and note.id not in (new.id, successor)]
     rival = plan(new, others, ())[0].previous
+    if isinstance(rival, Note) and rival.slot is None and new.slot is not None:
+        return [retired(rival, new, now)]
     if rival is not None:
         raise ConfigurationError(
             f"{new.text!r} cannot come back beside the note {rival.id!r}, which took its place "
             "since: undo, edit or forget that one first"
         )
+    return []
 
 
 def _not_undoable(change_id: str, current: Note) -> str:
@@ -271,5 +285,5 @@ def _not_undoable(change_id: str, current: Note) -> str:
     latest = current.replaced[-1]["change"] if current.replaced else latest
     return (
         f"{change_id!r} cannot be undone: it was already, or the note was changed since. "
-        f"What comes before it is {latest!r}; restore brings any older version back"
+        f"The change to undo first is {latest!r}; restore brings any older version back"
     )

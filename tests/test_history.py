@@ -235,7 +235,7 @@ async def test_an_older_change_is_not_undone_over_a_newer_one_and_the_error_says
     await memory.remember("Lives in Rosario", user="ana", slot="home city")
     wrong = await memory.remember("Lives in Lima", user="ana", slot="home city")
     change = await memory.remember("Lives in Quito", user="ana", slot="home city")
-    with pytest.raises(ConfigurationError, match=f"comes before it is '{change.id}'"):
+    with pytest.raises(ConfigurationError, match=f"to undo first is '{change.id}'"):
         await memory.undo(wrong.id, user="ana")
     assert await memory.facts(user="ana") == {"home city": "Lives in Quito"}
 

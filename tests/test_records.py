@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from langgraph_memory.records import (
     KINDS,
     OUTCOMES,
+    STATUSES,
     Episode,
     Hit,
     Message,
@@ -61,6 +62,9 @@ def optional(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | strategy
 
 
+TEXTS = st.lists(ANY_TEXT, max_size=3).map(tuple)
+
+
 RECORDS: st.SearchStrategy[Any] = st.one_of(
     st.builds(
         Note,
@@ -73,7 +77,7 @@ RECORDS: st.SearchStrategy[Any] = st.one_of(
         importance=UNIT,
         pinned=st.booleans(),
         metadata=st.dictionaries(ANY_TEXT, JSON, max_size=3),
-        status=st.sampled_from(["active", "superseded"]),
+        status=st.sampled_from(STATUSES),
         version=st.integers(1),
         mentions=st.integers(1),
         author=ANY_TEXT,
@@ -81,6 +85,13 @@ RECORDS: st.SearchStrategy[Any] = st.one_of(
         valid_from=TIMES,
         valid_until=optional(TIMES),
         superseded_by=optional(ANY_TEXT),
+        sources=TEXTS,
+        quote=ANY_TEXT,
+        said_by=st.sampled_from(["user", "assistant"]),
+        reason=ANY_TEXT,
+        revision=st.integers(0),
+        replaced=st.lists(st.dictionaries(ANY_TEXT, JSON, max_size=3), max_size=3).map(tuple),
+        restores=optional(st.integers(1)),
     ),
     st.builds(
         Message,
@@ -127,7 +138,8 @@ def test_fields_that_a_later_version_adds_are_passed_over(record: Record) -> Non
 
 
 def test_a_note_from_before_a_field_was_added_has_its_default() -> None:
-    value = {name: value for name, value in NOTE.to_value().items() if name != "mentions"}
+    added = {"mentions", "sources", "quote", "said_by", "reason", "revision", "replaced"}
+    value = {name: value for name, value in NOTE.to_value().items() if name not in added}
     assert Note.from_value(ANA, "n1", value) == NOTE
 
 
