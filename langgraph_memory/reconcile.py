@@ -41,10 +41,10 @@ def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) 
     same_text = next((note for note in neighbours if _same_text(note, candidate)), None)
     holder = next((note for note in neighbours if _same_slot(note, candidate)), None)
     if same_text is not None and (holder is None or holder == same_text):
-        return [recorded(_reinforce(same_text, candidate, now))]
+        return [_reinforce(same_text, candidate, now)]
     if holder is None:
         return [Change("add", replace(candidate, id=_free_id(candidate, taken)))]
-    change = recorded(_supersede(holder, candidate))
+    change = _supersede(holder, candidate)
     if same_text is None:
         return [change]
     assert isinstance(change.record, Note)
@@ -111,7 +111,7 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
         metadata={**note.metadata, **candidate.metadata},
         updated_at=now,
     )
-    return Change("reinforce", said_again, note, "said before")
+    return recorded(Change("reinforce", said_again, note, "said before"))
 
 
 def _supersede(holder: Note, candidate: Note) -> Change:
@@ -122,7 +122,7 @@ def _supersede(holder: Note, candidate: Note) -> Change:
         pinned=holder.pinned or candidate.pinned,
         created_at=holder.created_at,
     )
-    return Change("supersede", new, holder, f"a new value for {candidate.slot!r}")
+    return recorded(Change("supersede", new, holder, f"a new value for {candidate.slot!r}"))
 
 
 def candidate_ids(candidate: Note) -> list[str]:

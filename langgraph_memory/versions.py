@@ -13,7 +13,7 @@ from datetime import datetime
 
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
 from langgraph_memory.reconcile import plan, recorded, retired
-from langgraph_memory.records import Change, Note, text_digest
+from langgraph_memory.records import Change, Note
 
 Decision = Callable[[Sequence[Note], datetime], list[Change]]
 """From all notes of an owner, and the present moment, to what is to be changed."""
@@ -243,7 +243,6 @@ def _gone_back(
 
 def _retired_by(made: Note, current: Note, notes: Sequence[Note]) -> list[Note]:
     """Return the notes that gave way to the version which a change made."""
-    digest = text_digest(made.kind, made.text)
     return [
         note
         for note in notes
@@ -251,7 +250,6 @@ def _retired_by(made: Note, current: Note, notes: Sequence[Note]) -> list[Note]:
         and "@" not in note.id
         and note.superseded_by == current.id
         and _had_ended(note)
-        and text_digest(note.kind, note.text) == digest
         and note.valid_until is not None
         and note.valid_until >= made.valid_from
     ]
