@@ -62,6 +62,8 @@ def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
     end = now or new.valid_from
     if old.valid_until is not None:
         end = min(end, old.valid_until)
+    if old.status == "proposed":
+        end = old.valid_from  # it held at no time
     return replace(
         old,
         id=f"{old.id}@{old.version}",

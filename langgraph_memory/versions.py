@@ -183,7 +183,7 @@ def _next_version(old: Note, current: Note, now: datetime) -> Note:
         old,
         id=current.id,
         version=current.version + 1,
-        status="active",
+        status="proposed" if current.status == "proposed" else "active",
         updated_at=now,
         valid_from=now,
         valid_until=None,
@@ -266,6 +266,8 @@ def _giving_way(
     Raises:
         ConfigurationError: If another note has the slot by now, or says this of another.
     """
+    if not _is_active(new):
+        return []
     others = [note for note in notes if _is_active(note) and note.id not in (new.id, successor)]
     rival = plan(new, others, ())[0].previous
     if isinstance(rival, Note) and rival.slot is None and new.slot is not None:
