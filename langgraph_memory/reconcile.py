@@ -54,7 +54,7 @@ def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) 
 def retired(note: Note, new: Note, now: datetime) -> Change:
     """Decide that a note gives way to one that says the same of a slot."""
     old = replace(kept_version(note, new, now), id=note.id)
-    return recorded(Change("retire", old, note, "its text moved into a slot"))
+    return recorded(Change("retire", old, note, "its text moved into a slot"), by=new.change_id)
 
 
 def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
@@ -82,11 +82,11 @@ def edited(note: Note, changes: Mapping[str, Any], now: datetime) -> Change:
     return recorded(Change("supersede", new, note, "edited"))
 
 
-def recorded(change: Change) -> Change:
+def recorded(change: Change, **link: str) -> Change:
     """Write on a note why it was changed, and what it takes to undo that.
 
     A new version needs nothing: the one before it is kept. Any other change is counted, and the
-    note keeps what it replaced.
+    note keeps what it replaced, and the change `by` which it gave way.
     """
     new, old = change.record, change.previous
     assert isinstance(new, Note)
@@ -98,7 +98,7 @@ def recorded(change: Change) -> Change:
     new = replace(new, revision=old.revision + 1)
     before, after = old.to_value(), new.to_value()
     names = [name for name in before if before[name] != after[name] and name not in _BOOKKEEPING]
-    replaced = {"change": new.change_id, "action": change.action}
+    replaced = {"change": new.change_id, "action": change.action, **link}
     replaced |= {name: before[name] for name in names}
     return replace(change, record=replace(new, replaced=(*old.replaced, replaced)[-UNDOABLE:]))
 

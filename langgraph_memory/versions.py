@@ -86,8 +86,7 @@ def undone(change_id: str, notes: Sequence[Note], now: datetime) -> list[Change]
     if version > 1 and before is None:
         raise RecordNotFoundError(f"the version before {change_id!r} was forgotten")
     changes = _gone_back(current, before, notes, now)
-    made = current if version == current.version else rows.get(change_id, current)
-    for note in _retired_by(made, current, notes):
+    for note in _retired_by(change_id, notes):
         changes += _taken_back(note, notes, now)
     return changes
 
@@ -241,18 +240,10 @@ def _gone_back(
     return [Change("restore", new, current, "undone"), *_giving_way(new, notes, now)]
 
 
-def _retired_by(made: Note, current: Note, notes: Sequence[Note]) -> list[Note]:
+def _retired_by(change_id: str, notes: Sequence[Note]) -> list[Note]:
     """Return the notes that gave way to the version which a change made."""
-    return [
-        note
-        for note in notes
-        if note.status == "superseded"
-        and "@" not in note.id
-        and note.superseded_by == current.id
-        and _had_ended(note)
-        and note.valid_until is not None
-        and note.valid_until >= made.valid_from
-    ]
+    whole = [note for note in notes if "@" not in note.id and _had_ended(note)]
+    return [note for note in whole if note.replaced[-1].get("by") == change_id]
 
 
 def _giving_way(
