@@ -82,11 +82,15 @@ def edited(note: Note, changes: Mapping[str, Any], now: datetime) -> Change:
     return recorded(Change("supersede", new, note, "edited"))
 
 
-def recorded(change: Change, **link: str) -> Change:
+def recorded(change: Change, by: str | None = None) -> Change:
     """Write on a note why it was changed, and what it takes to undo that.
 
     A new version needs nothing: the one before it is kept. Any other change is counted, and the
-    note keeps what it replaced, and the change `by` which it gave way.
+    note keeps what it replaced.
+
+    Args:
+        change: What is done.
+        by: The change that it comes with, and is undone with.
     """
     new, old = change.record, change.previous
     assert isinstance(new, Note)
@@ -98,7 +102,7 @@ def recorded(change: Change, **link: str) -> Change:
     new = replace(new, revision=old.revision + 1)
     before, after = old.to_value(), new.to_value()
     names = [name for name in before if before[name] != after[name] and name not in _BOOKKEEPING]
-    replaced = {"change": new.change_id, "action": change.action, **link}
+    replaced = {"change": new.change_id, "action": change.action, "by": by}
     replaced |= {name: before[name] for name in names}
     return replace(change, record=replace(new, replaced=(*old.replaced, replaced)[-UNDOABLE:]))
 

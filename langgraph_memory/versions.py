@@ -243,7 +243,7 @@ def _gone_back(
 def _retired_by(change_id: str, notes: Sequence[Note]) -> list[Note]:
     """Return the notes that gave way to the version which a change made."""
     whole = [note for note in notes if "@" not in note.id and _had_ended(note)]
-    return [note for note in whole if note.replaced[-1].get("by") == change_id]
+    return [note for note in whole if note.replaced[-1]["by"] == change_id]
 
 
 def _giving_way(
