@@ -57,14 +57,14 @@ def counts(records: Iterable[Record]) -> dict[str, int]:
 
 
 def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[Record]:
-    """Return the records to forget; an active note goes with its older versions."""
+    """Return the records to forget; a note goes with its older versions."""
     if id is not None:
         named = [record for record in records if record.id == id]
     else:
         wanted = normalise(text or "")
         named = [record for record in records if normalise(_own_text(record)) == wanted]
     ids = {record.id for record in named}
-    whole = {note.id for note in named if isinstance(note, Note) and note.status == "active"}
+    whole = {note.id for note in named if isinstance(note, Note) and note.id == _whole_id(note)}
     return [record for record in records if record.id in ids or _whole_id(record) in whole]
 
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from langgraph.store.base import BaseStore, PutOp
 
-from langgraph_memory import arguments, extraction, listing, rulings
+from langgraph_memory import arguments, extraction, listing, rulings, versions
 from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
@@ -37,6 +37,7 @@ from langgraph_memory.operations import (
     neighbour_ops,
     neighbours,
     put_op,
+    read_notes,
     read_record,
     read_records,
     refuse_duplicate,
@@ -49,6 +50,7 @@ from langgraph_memory.records import (
     Episode,
     Kind,
     Message,
+    Note,
     Outcome,
     Recalled,
     Receipt,
@@ -65,11 +67,13 @@ from langgraph_memory.retention import (
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner, RecordType, writer
 from langgraph_memory.similarity import UNMEASURED, Band, band_of
+from langgraph_memory.versions import Decision
 from langgraph_memory.writing import Processed, Ruled
 
 logger = logging.getLogger(__name__)
 
 Messages = list[Message]
+Notes = list[Note]
 Records = list[Record]  # in the class, `list` is a verb
 Changes = list[Change]
 
@@ -755,6 +759,174 @@ class Memory:
             for ops in batches(change_ops([change]), self._hybrid):
                 await self.store.abatch(ops)
         return change
+
+    # -- what became of notes --
+
+    def history(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Notes:
+        """Return all versions of a note, oldest first; none if there is no such note.
+
+        Each says from when until when it held, and for what reason it was made.
+        """
+        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
+        results = self.store.batch(all_ops(namespaces, self._hybrid))
+        return versions.history(id, read_notes(namespaces, results))
+
+    async def ahistory(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Notes:
+        """Async form of `history`."""
+        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
+        results = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        return versions.history(id, read_notes(namespaces, results))
+
+    def facts(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, str]:
+        """Return what is known for each slot, such as `{"home city": "Lives in Rosario"}`."""
+        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
+        results = self.store.batch(all_ops(namespaces, self._hybrid))
+        return versions.facts(read_notes(namespaces, results))
+
+    async def afacts(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, str]:
+        """Async form of `facts`."""
+        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
+        results = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        return versions.facts(read_notes(namespaces, results))
+
+    def restore(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Make a version active again: `a1b2@1`, or `a1b2` for a note that was put away.
+
+        It becomes a new version of its note; what was active until now stays in the history.
+
+        Raises:
+            RecordNotFoundError: If the user has no such version.
+            ConfigurationError: If it is active or proposed, or another note took its place.
+        """
+        return self._decide(writer(user, project, agent), partial(versions.restored, id))
+
+    async def arestore(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `restore`."""
+        return await self._adecide(writer(user, project, agent), partial(versions.restored, id))
+
+    def undo(
+        self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Take back what a change did.
+
+        An added note is archived, a superseded text comes back as a new version, a mention is
+        taken back, a retired or archived note is active again. Nothing is deleted, and most of
+        what `undo` did can be undone in turn.
+
+        Args:
+            change_id: `Change.id` of what a verb returned.
+            user: Whose note it is.
+            project: The project whose note it is, instead of the user.
+            agent: The agent whose note it is, instead of the user.
+
+        Raises:
+            RecordNotFoundError: If the user has no such note, or what would come back was
+                forgotten.
+            ConfigurationError: If the change was undone already, the note was changed since, or
+                another note took the place of what would come back.
+        """
+        return self._decide(writer(user, project, agent), partial(versions.undone, change_id))
+
+    async def aundo(
+        self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `undo`."""
+        return await self._adecide(
+            writer(user, project, agent), partial(versions.undone, change_id)
+        )
+
+    def pin(
+        self,
+        id: str,
+        *,
+        user: str,
+        pinned: bool = True,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Put an active note into every prompt, or with `pinned=False` no longer.
+
+        Raises:
+            RecordNotFoundError: If the user has no active note with this id.
+        """
+        return self.edit(id, user=user, pinned=pinned, project=project, agent=agent)
+
+    async def apin(
+        self,
+        id: str,
+        *,
+        user: str,
+        pinned: bool = True,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Async form of `pin`."""
+        return await self.aedit(id, user=user, pinned=pinned, project=project, agent=agent)
+
+    def approve(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Let a proposed note count, as if it were remembered now.
+
+        What was said before is reinforced, and a slot is taken over; the proposal is archived then.
+
+        Raises:
+            RecordNotFoundError: If the user has no proposed note with this id.
+        """
+        return self._decide(writer(user, project, agent), partial(versions.approved, id))
+
+    async def aapprove(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `approve`."""
+        return await self._adecide(writer(user, project, agent), partial(versions.approved, id))
+
+    def reject(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Put a proposed note away; it is archived, and can be proposed again with `undo`.
+
+        Raises:
+            RecordNotFoundError: If the user has no proposed note with this id.
+        """
+        return self._decide(writer(user, project, agent), partial(versions.rejected, id))
+
+    async def areject(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `reject`."""
+        return await self._adecide(writer(user, project, agent), partial(versions.rejected, id))
+
+    def _decide(self, owner: Owner, decision: Decision) -> Change:
+        """Apply what is decided over all notes of an owner."""
+        namespaces = [owner.namespace("note")]
+        with OWNER_LOCKS.hold(owner):
+            found = self.store.batch(all_ops(namespaces, self._hybrid))
+            changes = decision(read_notes(namespaces, found), self.clock())
+            for ops in batches(change_ops(changes), self._hybrid):
+                self.store.batch(ops)
+        return changes[0]
+
+    async def _adecide(self, owner: Owner, decision: Decision) -> Change:
+        namespaces = [owner.namespace("note")]
+        async with OWNER_LOCKS.ahold(owner):
+            found = await self.store.abatch(all_ops(namespaces, self._hybrid))
+            changes = decision(read_notes(namespaces, found), self.clock())
+            for ops in batches(change_ops(changes), self._hybrid):
+                await self.store.abatch(ops)
+        return changes[0]
 
     # -- reading --
 

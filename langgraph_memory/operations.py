@@ -165,6 +165,12 @@ def read_records(namespaces: Sequence[Namespace], results: Sequence[Any]) -> lis
 # -- notes --
 
 
+def read_notes(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[Note]:
+    """Return the notes among the items that lie in exactly the namespaces asked for."""
+    records = read_records(namespaces, results)
+    return [record for record in records if isinstance(record, Note)]
+
+
 def neighbour_ops(candidate: Note, hybrid: bool) -> list[Any]:
     """Return what has to be read before a note can be remembered."""
     namespace = candidate.owner.namespace("note")
@@ -186,8 +192,7 @@ def neighbours(candidate: Note, found: Sequence[Any]) -> tuple[list[Note], set[s
     taken = {id for id, item in zip(ids, found, strict=False) if item is not None}
     lists = found[len(ids) :]
     namespace = candidate.owner.namespace("note")
-    records = read_records([namespace] * len(lists), lists)
-    return [record for record in records if isinstance(record, Note)], taken
+    return read_notes([namespace] * len(lists), lists), taken
 
 
 def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any], hybrid: bool) -> list[Any]:
@@ -232,9 +237,10 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
     for change in changes:
         ops.append(put_op(change.record))
         old = change.previous
-        if change.action == "supersede" and isinstance(old, Note):
+        if isinstance(old, Note):
             assert isinstance(change.record, Note)
-            ops.append(put_op(kept_version(old, change.record)))
+            if change.record.version > old.version:
+                ops.append(put_op(kept_version(old, change.record)))
     return ops
 
 

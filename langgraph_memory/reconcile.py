@@ -22,6 +22,11 @@ from langgraph_memory.records import (
 )
 from langgraph_memory.similarity import judge
 
+UNDOABLE = 10
+"""How many changes of one version can be undone, beside the one that made it."""
+
+_BOOKKEEPING = {"updated_at", "revision", "replaced", "reason", "search_text", "slot_digest"}
+
 
 def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) -> list[Change]:
     """Decide what becomes of a note that is to be remembered.
@@ -161,11 +166,17 @@ class _Work:
         if change.action == "reinforce":
             for i, earlier in enumerate(self.changes):
                 if earlier.record.id == note.id:
-                    reason = earlier.reason
-                    said = replace(note, reason=reason) if earlier.action == "add" else note
-                    self.changes[i] = replace(earlier, record=said)
+                    self.changes[i] = _as_one(earlier, note)
                     return
         self.changes.append(change)
+
+
+def _as_one(earlier: Change, note: Note) -> Change:
+    """Return a change of a batch as it is once the batch has said its note again."""
+    if earlier.previous is None:
+        whole = replace(note, reason=earlier.reason, revision=0, replaced=())
+        return replace(earlier, record=whole)
+    return recorded(replace(earlier, record=note))
 
 
 def _decided(
@@ -247,9 +258,13 @@ def decide(
     if twin is None:
         return [change]
     assert isinstance(change.record, Note)
-    reason = "its text moved into a slot"
-    kept = kept_version(twin, change.record, now)
-    return [change, Change("retire", replace(kept, id=twin.id, reason=reason), twin, reason)]
+    return [change, retired(twin, change.record, now)]
+
+
+def retired(note: Note, new: Note, now: datetime) -> Change:
+    """Decide that a note gives way to one that says the same of a slot."""
+    old = replace(kept_version(note, new, now), id=note.id)
+    return recorded(Change("retire", old, note, "its text moved into a slot"), by=new.change_id)
 
 
 def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
@@ -257,6 +272,8 @@ def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
     end = now or new.valid_from
     if old.valid_until is not None:
         end = min(end, old.valid_until)
+    if old.status == "proposed":
+        end = old.valid_from  # it held at no time
     return replace(
         old,
         id=f"{old.id}@{old.version}",
@@ -270,9 +287,34 @@ def edited(note: Note, changes: Mapping[str, Any], now: datetime) -> Change:
     """Decide what editing a note does: a new text or kind is a new version of it."""
     new = replace(note, **changes, updated_at=now)
     if (new.text, new.kind) == (note.text, note.kind):
-        return Change("update", new, note, "edited")
+        return recorded(Change("update", new, note, "edited"))
     new = replace(new, version=note.version + 1, valid_from=now)
-    return Change("supersede", new, note, "edited")
+    return recorded(Change("supersede", new, note, "edited"))
+
+
+def recorded(change: Change, by: str | None = None) -> Change:
+    """Write on a note why it was changed, and what it takes to undo that.
+
+    A new version needs nothing: the one before it is kept. Any other change is counted, and the
+    note keeps what it replaced.
+
+    Args:
+        change: What is done.
+        by: The change that it comes with, and is undone with.
+    """
+    new, old = change.record, change.previous
+    assert isinstance(new, Note)
+    if not isinstance(old, Note):
+        return change
+    new = replace(new, reason=change.reason)
+    if new.version > old.version:
+        return replace(change, record=replace(new, revision=0, replaced=(), restores=None))
+    new = replace(new, revision=old.revision + 1)
+    before, after = old.to_value(), new.to_value()
+    names = [name for name in before if before[name] != after[name] and name not in _BOOKKEEPING]
+    replaced = {"change": new.change_id, "action": change.action, "by": by}
+    replaced |= {name: before[name] for name in names}
+    return replace(change, record=replace(new, replaced=(*old.replaced, replaced)[-UNDOABLE:]))
 
 
 def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
@@ -288,7 +330,7 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
         sources=tuple(dict.fromkeys((*note.sources, *candidate.sources))),
         reason="said before",
     )
-    return Change("reinforce", said_again, note, said_again.reason)
+    return recorded(Change("reinforce", said_again, note, said_again.reason))
 
 
 def _supersede(holder: Note, candidate: Note) -> Change:
@@ -303,7 +345,7 @@ def _supersede(holder: Note, candidate: Note) -> Change:
         created_at=holder.created_at,
         reason=reason,
     )
-    return Change("supersede", new, holder, reason)
+    return recorded(Change("supersede", new, holder, reason))
 
 
 def candidate_ids(candidate: Note) -> list[str]:

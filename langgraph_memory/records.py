@@ -34,7 +34,7 @@ GLOBAL_ID = 16
 """Characters from which on a message's id is one in all threads, as UUIDs and the ids of providers
 are; shorter ones are a client's own count, that begins anew in each thread."""
 
-Action = Literal["add", "reinforce", "supersede", "update", "retire"]
+Action = Literal["add", "reinforce", "supersede", "update", "retire", "archive", "restore"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,8 @@ class _Stored:
                 known[name] = tuple(content)
         if known.get("metadata"):
             known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
+        if known.get("replaced"):
+            known["replaced"] = deepcopy(known["replaced"])
         return cls(id=key, owner=owner, **known)
 
 
@@ -126,12 +128,26 @@ class Note(_Stored):
     """Whose words they are."""
     reason: str = ""
     """Why it is as it is: "said before", "a new value for 'home city'", ..."""
+    revision: int = 0
+    """Counts the changes that left the text of this version as it was."""
+    replaced: tuple[Mapping[str, Any], ...] = ()
+    """What the last of those changes replaced, each with its `change` id and its `action`, so that
+    they can be undone; the latest last."""
+    restores: int | None = None
+    """The older version that this one brought back, where a change was undone."""
+
+    @property
+    def change_id(self) -> str:
+        """The id of the change that made the note what it is."""
+        version = f"{self.id.partition('@')[0]}@{self.version}"
+        return f"{version}.{self.revision}" if self.revision else version
 
     def to_value(self) -> dict[str, Any]:
         """Return the note as a JSON dict, with the digests by which others like it are found."""
         return {
             **_Stored.to_value(self),
             "metadata": deepcopy(dict(self.metadata)),
+            "replaced": deepcopy(list(self.replaced)),
             "search_text": self.text if self.slot is None else f"{self.slot}: {self.text}",
             "text_digest": text_digest(self.kind, self.text),
             "slot_digest": None if self.slot is None else slot_digest(self.slot),
@@ -322,6 +338,14 @@ class Change:
     previous: Record | None = None
     """The record as it was before."""
     reason: str = ""
+
+    @property
+    def id(self) -> str:
+        """What `undo` takes: the note's id with its version, `a1b2@2`.
+
+        A change that leaves the text as it is makes no version; it is counted: `a1b2@2.1`.
+        """
+        return self.record.change_id if isinstance(self.record, Note) else self.record.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from langgraph_memory.operations import change_ops
 from langgraph_memory.reconcile import candidate_ids, edited, kept_version, plan
-from langgraph_memory.records import Change, Kind, Note, normalise
+from langgraph_memory.records import Change, Kind, Note, Status, normalise
 from langgraph_memory.scope import Owner
 
 ANA = Owner("user", "ana")
@@ -112,6 +112,19 @@ def test_a_kept_version_says_until_when_it_held_and_what_followed() -> None:
     assert kept.valid_until == new.valid_from
     unchanged = replace(kept, id="n1", status="active", superseded_by=None, valid_until=None)
     assert unchanged == old
+
+
+@pytest.mark.parametrize(
+    ("status", "until", "held_until"),
+    [("active", None, 3), ("active", 2, 2), ("archived", 1, 1), ("proposed", None, 0)],
+)
+def test_a_kept_version_held_no_longer_than_it_did(
+    status: Status, until: int | None, held_until: int
+) -> None:
+    end = None if until is None else START + timedelta(days=until)
+    old = replace(note("Lives in Lima", id="n1"), status=status, valid_until=end)
+    kept = kept_version(old, note("Lives in Quito", id="n1", day=3))
+    assert kept.valid_until == START + timedelta(days=held_until)
 
 
 @pytest.mark.parametrize("changes", [{"text": "Drinks mate"}, {"kind": "preference"}])

@@ -90,6 +90,9 @@ RECORDS: st.SearchStrategy[Any] = st.one_of(
         quote=ANY_TEXT,
         said_by=st.sampled_from(["user", "assistant"]),
         reason=ANY_TEXT,
+        revision=st.integers(0),
+        replaced=st.lists(st.dictionaries(ANY_TEXT, JSON, max_size=3), max_size=3).map(tuple),
+        restores=optional(st.integers(1)),
     ),
     st.builds(
         Extraction,
@@ -147,7 +150,9 @@ def test_fields_that_a_later_version_adds_are_passed_over(record: Record) -> Non
     assert type(record).from_value(record.owner, record.id, value) == record
 
 
-@pytest.mark.parametrize("field", ["mentions", "sources", "quote", "said_by", "reason"])
+@pytest.mark.parametrize(
+    "field", ["mentions", "sources", "quote", "said_by", "reason", "revision", "replaced"]
+)
 def test_a_note_from_before_a_field_was_added_has_its_default(field: str) -> None:
     value = {name: value for name, value in NOTE.to_value().items() if name != field}
     assert Note.from_value(ANA, "n1", value) == NOTE

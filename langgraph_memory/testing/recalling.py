@@ -97,7 +97,8 @@ def _lines(block: str) -> list[_Line]:
 
 def _closest(question: str, lines: Sequence[_Line]) -> list[_Line]:
     asked = set(query_tokens(question))
-    shared = [len(asked & set(tokens(line.text))) for line in lines]
+    # The source names the slot: a value alone does not say what it is of.
+    shared = [len(asked & set(tokens(f"{line.source} {line.text}"))) for line in lines]
     most = max(shared, default=0)
     return [line for line, count in zip(lines, shared, strict=True) if count == most > 0]
 

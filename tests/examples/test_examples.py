@@ -41,6 +41,8 @@ RUNS = {
     "zh": ["examples.coffee_shop", "--lang", "zh"],
     "resume": ["examples.resume_session"],
     "existing": ["examples.existing_graph"],
+    "facts": ["examples.facts"],
+    "facts-zh": ["examples.facts", "--lang", "zh"],
 }
 
 
@@ -169,6 +171,32 @@ def test_a_graph_that_was_there_gets_memory_by_a_few_lines(
     assert len([line for line in source.splitlines() if "  # memory" in line]) == 3
 
 
+@pytest.mark.parametrize(
+    ("run", "old", "new", "beans", "mistaken"),
+    [
+        ("facts", "Rosario", "Córdoba", "Colombia", "Decaf"),
+        ("facts-zh", "罗萨里奥", "科尔多瓦", "哥伦比亚", "低因"),
+    ],
+)
+def test_a_fact_that_changed_is_told_as_it_is_now_and_a_mistake_is_taken_back(
+    printed: dict[str, str], run: str, old: str, new: str, beans: str, mistaken: str
+) -> None:
+    first, second = re.findall(r"^    - \d{4}-\d{2}-\d{2}: (.*)$", printed[run], re.MULTILINE)
+    assert (first, second) == (old, new)
+    by_mistake, taken_back = re.findall(r"^(?:by mistake|taken back): (.*)$", printed[run], re.M)
+    assert (mistaken in by_mistake, beans in by_mistake) == (True, False)
+    assert (mistaken in taken_back, beans in taken_back) == (False, True)
+    assert f"version 1, superseded: {old} (new)" in printed[run]
+    assert f"version 2, active: {new} (a new value for " in printed[run]
+    assert printed[run].endswith(f"Known before: {old}, {beans}\n")
+
+
+def test_the_facts_begin_anew_when_they_are_run_again(
+    printed: dict[str, str], folder: Path, run_here: Run
+) -> None:
+    assert run_here("examples.facts", "--path", folder / "facts") == printed["facts"]
+
+
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
     assert all(printed.values())
     assert not (folder / "attempts").exists()
@@ -198,3 +226,12 @@ def test_the_shop_gives_a_real_model_the_memory_of_the_customer(
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert "Colombia, ground for a moka pot, shipped to Rosario" in second["messages"][1]["content"]
     assert "<memory>" not in first["messages"][1]["content"] + other["messages"][1]["content"]
+
+
+def test_a_real_model_is_given_the_fact_that_counts_now(
+    server: OpenAIServer, tmp_path: Path, run_here: Run
+) -> None:
+    run_here("examples.facts", "--path", tmp_path, "--model", "openai:gpt-4o-mini")
+    first, second = (request.body["messages"][1]["content"] for request in server.requests)
+    assert ("home city: Rosario" in first, "Córdoba" in first) == (True, False)
+    assert ("home city: Córdoba" in second, "Rosario" in second) == (True, False)
