@@ -18,30 +18,35 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from langgraph_memory.embedding import (
     Fingerprint,
     fingerprint_from_metadata,
     fingerprint_to_metadata,
 )
 from langgraph_memory.errors import ConfigurationError, StoreError
-from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, cut
-from langgraph_memory.store.expiry import Address, Prolonged
+from langgraph_memory.store.chroma_rows import ChromaRows, cut
+from langgraph_memory.store.expiry import Prolonged
 from langgraph_memory.store.large import LargeReader, Scope, ScopeName, under
-from langgraph_memory.store.partition import Limits, Partition, PartitionCache, Snapshot
+from langgraph_memory.store.loading import (
+    TooLargeError,
+    item_envelopes,
+    listed_namespaces,
+    load_items,
+    stored_before,
+    stored_items,
+)
+from langgraph_memory.store.partition import Partition, Snapshot
+from langgraph_memory.store.partition_cache import Limits, PartitionCache
 from langgraph_memory.store.rows import (
+    Address,
     Namespace,
     StoredItem,
-    items_from_rows,
-    namespace_of,
     namespace_row,
     part_of,
-    read_envelope,
     row_id,
     tombstone,
 )
-from langgraph_memory.store.stamps import Clock, is_empty
+from langgraph_memory.store.vector_clock import VectorClock, is_empty
 from langgraph_memory.store.writing import (
     Before,
     Write,
@@ -57,16 +62,6 @@ logger = logging.getLogger(__name__)
 Pair = tuple[Partition, Snapshot]
 Source = Sequence[Pair] | LargeReader
 """Where an operation looks: partitions in memory, or what is too large for that."""
-
-_WHOLE_ROWS = ["metadatas", "documents", "embeddings"]
-
-
-class TooLargeError(Exception):
-    """Some namespaces have more rows than are kept in memory; nobody outside sees it."""
-
-    def __init__(self, rows: int) -> None:
-        super().__init__(rows)
-        self.rows = rows
 
 
 class Reading(NamedTuple):
@@ -163,7 +158,7 @@ class Collection:
         known = self._catalogue
         if known is None:
             with self._lock:
-                known = self._catalogue = self._listed()
+                known = self._catalogue = listed_namespaces(self._rows)
         return under(known, prefix)
 
     def living_namespaces(self, now: float) -> list[Namespace]:
@@ -215,7 +210,7 @@ class Collection:
             return self._delete(
                 item
                 for namespace in self.namespaces(prefix)
-                for item in list(self._items_at({"part": part_of(namespace)}))
+                for item in list(item_envelopes(self._rows, {"part": part_of(namespace)}))
             )
 
     # -- expiring --
@@ -339,16 +334,7 @@ class Collection:
 
     def _stored_items(self, ids: Iterable[str], now: float | None) -> dict[str, StoredItem | None]:
         """Return the items that Chroma has now, by the id of their row."""
-        stored = {}
-        for page in cut(list(dict.fromkeys(ids))):
-            rows = self._rows.get(ids=page, include=_WHOLE_ROWS)
-            for id, *row in zip(
-                rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
-            ):
-                metadata, document, vector = row
-                for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                    stored[id] = self._present(item, now)
-        return stored
+        return {id: self._present(item, now) for id, item in stored_items(self._rows, ids)}
 
     def _present(self, item: StoredItem, now: float | None) -> StoredItem | None:
         """Return an item with its true end; `None` if it has expired by `now`."""
@@ -391,58 +377,18 @@ class Collection:
     def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         if not namespaces:
             return []
-        metadatas: list[Any] = []
-        documents: list[Any] = []
-        vectors: list[Any] = []
-        counted = False
-        for parts in cut([part_of(namespace) for namespace in namespaces]):
-            for page in self._rows.pages({"part": {"$in": parts}}, _WHOLE_ROWS):
-                metadatas += page["metadatas"]
-                documents += page["documents"]
-                if len(page["ids"]):
-                    vectors.append(page["embeddings"])
-                is_full = len(page["ids"]) >= PAGE
-                if (is_full and not counted) or len(metadatas) > self._limits.partition_rows:
-                    self._check_fits(namespaces)  # before much is read that cannot be kept
-                    counted = True
-        matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
-        for item in items_from_rows(metadatas, documents, matrix):
+        for item in load_items(self._rows, namespaces, self._limits.partition_rows):
             items[item.namespace].append(item)
             self._order = max(self._order, item.order)  # also if the clock was set back
         return [Partition.of(namespace, found) for namespace, found in items.items()]
-
-    def _check_fits(self, namespaces: Sequence[Namespace]) -> None:
-        parts = cut([part_of(namespace) for namespace in namespaces])
-        rows = sum(len(self._rows.ids({"part": {"$in": page}})) for page in parts)
-        if rows > self._limits.partition_rows:
-            raise TooLargeError(rows)
 
     def _large_reader(self, scope: Scope, now: float | None) -> LargeReader:
         total = self._large[scope.name]
         return LargeReader(self._rows, scope, total, lambda item: self._present(item, now))
 
-    def _listed(self) -> tuple[Namespace, ...]:
-        found = (
-            namespace_of(metadata["part"])
-            for page in self._rows.pages(
-                {"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"]
-            )
-            for metadata in page["metadatas"]
-            if not is_empty(metadata)
-        )
-        return tuple(sorted(found))
-
-    def _items_at(self, where: dict[str, Any]) -> Iterator[tuple[Address, dict[str, Any]]]:
-        """Yield where items are, and what their rows say of them."""
-        for page in self._rows.pages(where, ["metadatas"]):
-            for metadata in page["metadatas"]:
-                if metadata.get("state") in (None, "unindexed"):
-                    address = namespace_of(metadata["part"]), metadata["key"]
-                    yield address, read_envelope(metadata)
-
     def _expired(self, now: float) -> Iterator[tuple[Address, dict[str, Any]]]:
-        for address, envelope in self._items_at({"expires": {"$lte": now}}):
+        for address, envelope in item_envelopes(self._rows, {"expires": {"$lte": now}}):
             # Without a time to live another process has put it anew, since its end was written.
             if "ttl" in envelope and self._prolonged.get(address, now) <= now:
                 yield address, envelope
@@ -467,17 +413,7 @@ class Collection:
             for key in write.keys:
                 if (item := partition.get(key)) is not None:
                     before[row_id(namespace, key)] = Before(item.created_at, len(item.vectors))
-        return before | self._stored_before(unknown)
-
-    def _stored_before(self, ids: Sequence[str]) -> dict[str, Before]:
-        before: dict[str, Before] = {}
-        for page in cut(ids):
-            rows = self._rows.get(ids=page, include=["metadatas"])
-            for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
-                if metadata.get("state") != "tombstone":
-                    envelope = read_envelope(metadata)
-                    before[id] = Before(envelope["created_at"], envelope["vectors"])
-        return before
+        return before | stored_before(self._rows, unknown)
 
     def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, Before]) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""
@@ -489,7 +425,9 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(self, writes: Writes, gone: Mapping[str, Namespace]) -> dict[Namespace, Clock]:
+    def _emptied(
+        self, writes: Writes, gone: Mapping[str, Namespace]
+    ) -> dict[Namespace, VectorClock]:
         """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
         return {
@@ -498,7 +436,7 @@ class Collection:
             if self._loses_all(namespace, writes[namespace].deleted, gone)
         }
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         """Return up to which writes of others the cache is right: here there are no others."""
         return {namespace: {} for namespace in namespaces}
 
@@ -512,7 +450,10 @@ class Collection:
         return bool(ids) and ids <= gone.keys()
 
     def _land(
-        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+        self,
+        writes: Writes,
+        emptied: Mapping[Namespace, VectorClock],
+        gone: Mapping[str, Namespace],
     ) -> None:
         """Write to Chroma. Deletions ride along as tombstones, so that a batch is one call."""
         dims = self._dims
@@ -550,7 +491,7 @@ class Collection:
         """Keep the catalogue."""
         if emptied:
             self._announced.discard(namespace)
-        elif write.put:
+        elif write.put and namespace not in self._announced:
             self._announced.add(namespace)
         else:
             return

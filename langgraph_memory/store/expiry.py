@@ -16,7 +16,7 @@ from typing import Any
 from langgraph.store.base import TTLConfig
 
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.rows import Address
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +28,6 @@ SWEEP_EVERY = 5.0
 
 LONGEST = 1e300
 """Minutes that an item can be given to live: the end of a longer life is no finite number."""
-
-Address = tuple[Namespace, str]
 
 
 def check_ttl(minutes: Any) -> None:

@@ -17,6 +17,7 @@ The pickle is searched for the ids of our rows, and never loaded.
 
 from __future__ import annotations
 
+import pickletools
 import re
 import struct
 from dataclasses import dataclass
@@ -97,8 +98,9 @@ def find_damage(directory: Path, collection: StoredCollection) -> str | None:
     """Return what is wrong with a collection's index, or `None`.
 
     Seen are files that are missing, cut off, or do not agree with each other, and rows whose
-    vector is neither in the files nor in the queue, and vectors that are not of length 1. Other
-    wrong bytes inside a file are not seen.
+    vector is neither in the files nor in the queue, and vectors that are not of length 1. Not seen
+    are other wrong bytes inside a file, nor anything of files that another version of Chroma lays
+    out otherwise.
 
     Raises:
         StoreError: If the database is not readable.
@@ -108,6 +110,8 @@ def find_damage(directory: Path, collection: StoredCollection) -> str | None:
         pickle = (folder / PICKLE).read_bytes()
         if damage := _damaged_pickle(pickle):
             return damage
+        if not _is_known_layout(pickle):
+            return None
         # Chroma does not load an index of which every row was deleted.
         if _maps(pickle)[0] and (damage := _damaged_files(folder, pickle, collection.dims)):
             return damage
@@ -138,13 +142,25 @@ def deleted_and_live(directory: Path, collection: StoredCollection) -> tuple[int
 
 
 def _damaged_pickle(pickle: bytes) -> str | None:
-    maps = _maps(pickle)
-    whole = pickle.startswith(b"\x80") and pickle.endswith(b".") and len(maps) == 3
-    if not whole or _elements(pickle) is None:
+    if not _is_known_layout(pickle):
+        return f"{PICKLE} is cut off" if _is_cut_off(pickle) else None
+    if not pickle.endswith(b"."):
         return f"{PICKLE} is cut off"
-    if maps[0] != maps[1]:
+    if _maps(pickle)[0] != _maps(pickle)[1]:
         return f"{PICKLE} contradicts itself"
     return None
+
+
+def _is_cut_off(pickle: bytes) -> bool:
+    """Go through a pickle of any layout, without carrying out what it says."""
+    try:
+        return not pickle or any(False for _ in pickletools.genops(pickle))
+    except ValueError:
+        return True
+
+
+def _is_known_layout(pickle: bytes) -> bool:
+    return len(_maps(pickle)) == 3 and _elements(pickle) is not None
 
 
 def _damaged_files(folder: Path, pickle: bytes, dims: int) -> str | None:

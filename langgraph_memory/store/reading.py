@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.collection import Collection, Pair, Source
-from langgraph_memory.store.expiry import Address
 from langgraph_memory.store.large import LargeReader, ScopeName
 from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores
 from langgraph_memory.store.partition import Partition
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.rows import Address, Namespace, StoredItem
 
 T = TypeVar("T")
 
@@ -113,7 +112,7 @@ class Reader:
             ranked = _ranked(self._best(op, source, end))
         page = ranked[op.offset : end]
         self._prolong(op, (item for _, item in page))
-        return _found((_search_item(item, score) for score, item in page), exact)
+        return Found((_search_item(item, score) for score, item in page), exact=exact)
 
     def _best(
         self, op: SearchOp, pairs: Sequence[Pair], count: int
@@ -137,7 +136,7 @@ class Reader:
                 exact = exact and sure
             else:
                 pairs += source
-        return _found(self._matches(op, vector, pairs), exact)
+        return Found(self._matches(op, vector, pairs), exact=exact)
 
     def _matches(
         self, op: HybridOp, vector: NDArray[np.float32] | None, pairs: Sequence[Pair]
@@ -256,19 +255,14 @@ def _latest(source: Source, filter: dict[str, Any] | None, count: int) -> list[S
 def _newest(op: NewestOp, source: Source) -> Found[StoredItem]:
     if isinstance(source, LargeReader):
         last = source.last(op.filter, op.limit)
-        return _found(heapq.nlargest(op.limit, last, key=partial(_place, by=op.by)), exact=False)
+        newest = heapq.nlargest(op.limit, last, key=partial(_place, by=op.by))
+        return Found(newest, exact=False)
     [(partition, snapshot)] = source
     return Found(itertools.islice(partition.newest(op.filter, snapshot, op.by), op.limit))
 
 
 def _place(item: StoredItem, by: str | None) -> tuple[str, int]:
     return ("" if by is None else str(item.value.get(by)), item.order)
-
-
-def _found(items: Iterable[T], exact: bool) -> Found[T]:
-    found = Found(items)
-    found.exact = exact
-    return found
 
 
 def _item(item: StoredItem) -> Item:

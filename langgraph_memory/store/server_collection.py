@@ -1,11 +1,11 @@
 """A collection on a Chroma server, which other processes read and write at the same time.
 
-Each call asks the rows of the namespaces for their clocks (`stamps`) and drops the partitions that
-another process has written to. Each write raises this process's numbers in the call that carries
-the items. Nothing is deleted while others may write: Chroma has no delete that asks first, and one
-that comes after our tombstone would take what another process put there in between. Tombstones
-stay, with neither text nor namespace, until their key is put again or the folder is opened
-directly.
+Each call asks the rows of the namespaces for their clocks (`vector_clock`) and drops the partitions
+that another process has written to. Each write raises this process's numbers in the call that
+carries the items. Nothing is deleted while others may write: Chroma has no delete that asks first,
+and one that comes after our tombstone would take what another process put there in between.
+Tombstones stay, with neither text nor namespace, until their key is put again or the folder is
+opened directly.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_memory.embedding import Fingerprint
-from langgraph_memory.store.chroma_rows import ChromaRows, cut
+from langgraph_memory.store.chroma_rows import ChromaRows
 from langgraph_memory.store.collection import Collection, Reading
-from langgraph_memory.store.expiry import Address
 from langgraph_memory.store.large import Scope, ScopeName, under
-from langgraph_memory.store.partition import Limits, Partition
+from langgraph_memory.store.loading import listed_namespaces, stored_before
+from langgraph_memory.store.partition import Partition
+from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.rows import (
+    Address,
     Namespace,
     Row,
     namespace_row,
     row_id,
     tombstone,
 )
-from langgraph_memory.store.server import address, patiently
-from langgraph_memory.store.stamps import (
-    Clock,
+from langgraph_memory.store.server import patiently, url_of
+from langgraph_memory.store.vector_clock import (
+    VectorClock,
     clock_of,
     covers,
     emptied_marks,
@@ -48,7 +50,7 @@ class ServerRows(ChromaRows):
     """The calls to a collection of a server, which wait while it is away."""
 
     def __init__(self, client: Any, name: str) -> None:
-        self._server = address(client)
+        self._server = url_of(client)
         super().__init__(client, name)
 
     def look_again(self) -> None:
@@ -105,7 +107,7 @@ class ServerCollection(Collection):
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
         self._check_usable()
-        return under(self._listed(), prefix)
+        return under(listed_namespaces(self._rows), prefix)
 
     # -- parts of what the base does --
 
@@ -146,15 +148,18 @@ class ServerCollection(Collection):
             super()._write_ends(later)
 
     def _before(self, writes: Writes) -> dict[str, Before]:
-        return self._stored_before(touched_ids(writes))
+        return stored_before(self._rows, touched_ids(writes))
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         clocks = self._clocks(namespaces)
         self._drop_outdated(clocks)
         return clocks
 
     def _land(
-        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+        self,
+        writes: Writes,
+        emptied: Mapping[Namespace, VectorClock],
+        gone: Mapping[str, Namespace],
     ) -> None:
         dims = self._dims
         putting = {namespace for namespace, write in writes.items() if write.put}
@@ -194,21 +199,20 @@ class ServerCollection(Collection):
 
     # -- clocks --
 
-    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         """Return what the rows of namespaces say now."""
-        clocks: dict[Namespace, Clock] = {namespace: {} for namespace in namespaces}
+        clocks: dict[Namespace, VectorClock] = {namespace: {} for namespace in namespaces}
         namespace_by_id = {row_id(namespace): namespace for namespace in clocks}
-        for page in cut(list(namespace_by_id)):
-            rows = self._rows.get(ids=page, include=["metadatas"])
+        for rows in self._rows.at(list(namespace_by_id), ["metadatas"]):
             for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
                 clocks[namespace_by_id[id]] = clock_of(metadata)
         return clocks
 
-    def _is_current(self, namespace: Namespace, clock: Clock) -> bool:
+    def _is_current(self, namespace: Namespace, clock: VectorClock) -> bool:
         partition = self._cache.get(namespace)
         return partition is not None and covers(partition.clock, clock, self._own)
 
-    def _drop_outdated(self, clocks: Mapping[Namespace, Clock]) -> None:
+    def _drop_outdated(self, clocks: Mapping[Namespace, VectorClock]) -> None:
         for namespace, clock in clocks.items():
             if not self._is_current(namespace, clock):
                 self._cache.drop(namespace)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from langgraph_memory.store.chroma_rows import PAGE
-from langgraph_memory.store.expiry import Address
-from langgraph_memory.store.rows import Namespace, Row, StoredItem, item_rows, row_id
+from langgraph_memory.store.rows import Address, Namespace, Row, StoredItem, item_rows, row_id
 
 
 @dataclass(slots=True)
