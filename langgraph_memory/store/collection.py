@@ -232,13 +232,13 @@ class Collection:
             ends = self._prolonged.take()
             try:
                 for page in cut(list(ends)):
-                    self._rows.update(
-                        [row_id(*address) for address in page],
-                        [{"expires": ends[address]} for address in page],
-                    )
+                    self._write_ends({row_id(*address): ends[address] for address in page})
             except BaseException:
                 self._prolonged.update(ends)
                 raise
+
+    def _write_ends(self, ends: Mapping[str, float]) -> None:
+        self._rows.update(list(ends), [{"expires": end} for end in ends.values()])
 
     def sweep(self, now: float) -> int:
         """Delete what has expired by `now`, in seconds since 1970; return how many items."""
@@ -345,7 +345,7 @@ class Collection:
         if item.ttl is None:
             return item
         end = self._prolonged.get((item.namespace, item.key), item.expires)
-        return replace(item, expires=end)
+        return replace(item, expires=max(end, item.expires))  # another process may have put it anew
 
     def _scopes(self, scopes: Sequence[Scope]) -> list[Partition]:
         """Return the partitions of scopes that can be kept in memory; note those that cannot."""
@@ -363,16 +363,23 @@ class Collection:
         cached = {ns: self._cache.get(ns) for ns in namespaces}
         found = {ns: part for ns, part in cached.items() if part is not None}
         for partition in self._load([ns for ns in cached if ns not in found]):
-            self._cache.put(partition)
+            self._keep(partition)
             found[partition.namespace] = partition
         return list(found.values())
+
+    def _keep(self, partition: Partition) -> None:
+        mortal = [item for item in partition.items() if item.ttl is not None]
+        with self.publishing:  # reads do not wait for a load, and may have prolonged a life in it
+            self._cache.put(partition)
+            for item in map(self._with_its_end, mortal):
+                partition.prolong(item.key, item.expires)
 
     def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         if not namespaces:
             return []
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
         for item in load_items(self._rows, namespaces, self._limits.partition_rows):
-            items[item.namespace].append(self._with_its_end(item))
+            items[item.namespace].append(item)
             self._order = max(self._order, item.order)  # also if the clock was set back
         return [Partition.of(namespace, found) for namespace, found in items.items()]
 

@@ -80,9 +80,10 @@ class Prolonged:
         return self._ends.get(address, default)
 
     def update(self, ends: Mapping[Address, float]) -> None:
-        """Note new ends."""
+        """Note new ends, of which the later one counts."""
         with self._lock:
-            self._ends.update(ends)
+            for address, end in ends.items():
+                self._ends[address] = max(end, self._ends.get(address, end))
             if self._ends and self._timer is None:
                 self._timer = threading.Timer(WRITE_AFTER, self._due)
                 self._timer.daemon = True

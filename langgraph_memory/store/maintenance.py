@@ -10,7 +10,7 @@ from pathlib import Path
 from langgraph_memory.embedding import Embed, Embedder, fingerprint_from_metadata
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.directory_lock import DirectoryLock
+from langgraph_memory.store.directory_lock import DirectoryLock, resolved
 from langgraph_memory.store.index_files import rows_and_vectors
 from langgraph_memory.store.rebuild import Progress, embedded
 from langgraph_memory.store.repair import (
@@ -134,7 +134,7 @@ def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
 @contextmanager
 def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollection]]:
     """Take a directory that holds a memory, for the time of a block."""
-    directory = Path(path).expanduser().resolve()
+    directory = resolved(path)
     if not (directory / DATABASE).is_file():
         raise ConfigurationError(f"there is no memory in {directory}: {DATABASE} is missing")
     lock = DirectoryLock(directory)

@@ -19,7 +19,7 @@ from langgraph_memory.errors import StoreError, StoreLockedError
 from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
-from langgraph_memory.store.directory_lock import DirectoryLock
+from langgraph_memory.store.directory_lock import DirectoryLock, resolved
 from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.repair import make_ready, note_whole
 from langgraph_memory.store.server import connect, disconnect, is_server, patiently
@@ -38,7 +38,7 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
 
     A broken index is repaired first, with the embedder.
     """
-    directory = directory.expanduser().resolve()
+    directory = resolved(directory)
 
     def open_new() -> Collection:
         with _full_disk_named(directory), ExitStack() as opening:

@@ -92,10 +92,10 @@ class Partition:
         return snapshot._replace(alive=snapshot.alive & (self._ends[: snapshot.rows] > now))
 
     def prolong(self, key: str, end: float) -> None:
-        """Let an item with a time to live end at `end`, in seconds since 1970."""
+        """Let an item with a time to live end at `end` (seconds since 1970), if that is later."""
         row = self._row_of.get(key)
         if row is not None and self._ends is not None and self._items[row].ttl is not None:
-            self._ends[row] = end
+            self._ends[row] = max(end, self._ends[row])
 
     def item(self, row: int) -> StoredItem:
         """Return the item in a row."""

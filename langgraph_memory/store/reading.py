@@ -92,7 +92,7 @@ class Reader:
             for item in items:
                 if item.ttl is not None:
                     end = self._now + item.ttl * 60
-                    self._prolonged[item.namespace, item.key] = end
+                    self._prolonged[item.namespace, item.key] = max(end, item.expires)
 
     def _living(self, known: Sequence[Namespace]) -> Sequence[Namespace]:
         if self._omit_after is None:

@@ -132,6 +132,21 @@ class ServerCollection(Collection):
             partition.clock = clocks[partition.namespace]
         return partitions
 
+    def _write_ends(self, ends: Mapping[str, float]) -> None:
+        # Another process may have put an item anew meanwhile, or let it live for longer.
+        found = self._rows.get(ids=list(ends), include=["metadatas"])
+        stored = {
+            id: metadata.get("expires")
+            for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
+        }
+        later = {
+            id: end
+            for id, end in ends.items()
+            if (before := stored.get(id)) is not None and before < end
+        }
+        if later:
+            super()._write_ends(later)
+
     def _before(self, writes: Writes) -> dict[str, Before]:
         return stored_before(self._rows, touched_ids(writes))
 

@@ -39,6 +39,26 @@ def omitting(clock: ManualClock) -> Iterator[ChromaStore]:
 # -- what reads prolong ---------------------------------------------------------------------------
 
 
+def test_a_life_that_is_prolonged_while_its_namespace_is_loaded_is_known_there(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(tmp_path, ttl=OMIT, clock=clock) as store:
+        store.put(NS, "k", {"n": 1})
+        clock.advance(minutes=40)
+        end = clock().timestamp() + 3_600
+        load = store._open._load
+
+        def load_meanwhile(namespaces: Any) -> Any:
+            loaded = load(namespaces)
+            store._open.prolong({(NS, "k"): end})  # as a `get` does in another thread
+            return loaded
+
+        monkeypatch.setattr(store._open, "_load", load_meanwhile)
+        assert store.search(NS, refresh_ttl=False)
+        clock.advance(minutes=40)
+        assert keys(store.search(NS, refresh_ttl=False)) == ["k"]
+
+
 @pytest.mark.parametrize("cached", [False, True], ids=["read alone", "in memory"])
 async def test_a_prolonged_life_outlasts_the_process(
     tmp_path: Path, clock: ManualClock, do: Do, cached: bool
@@ -276,7 +296,9 @@ async def test_a_store_for_a_server_sweeps_by_itself(tmp_path: Path, clock: Manu
 # -- odd configurations ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), 10**400, "5", True])
+@pytest.mark.parametrize(
+    "minutes", [0, -1, float("nan"), float("inf"), pytest.param(10**400, id="huge"), "5", True]
+)
 async def test_a_ttl_is_a_positive_number_of_minutes(
     store: ChromaStore, do: Do, minutes: Any
 ) -> None:

@@ -244,6 +244,25 @@ def test_a_life_that_one_process_prolonged_is_not_ended_by_another(another: Open
     assert theirs.get(("a",), "k", refresh_ttl=False) is not None
 
 
+@pytest.mark.parametrize("how", ["put", "read"])
+def test_an_end_that_is_written_late_does_not_shorten_a_life(another: Open, how: str) -> None:
+    clock = ManualClock()
+    ours, theirs = another(clock=clock), another(clock=clock)
+    ours.put(("a",), "k", {"n": 1}, ttl=60)
+    clock.advance(minutes=10)
+    ours.get(("a",), "k")  # kept in memory
+    clock.advance(minutes=40)
+    if how == "put":
+        theirs.put(("a",), "k", {"n": 1}, ttl=6_000)
+    else:
+        theirs.get(("a",), "k")
+        theirs.sweep_ttl()  # which writes what was prolonged
+    assert ours.sweep_ttl() == 0
+    clock.advance(minutes=40)
+    assert ours.sweep_ttl() == theirs.sweep_ttl() == 0
+    assert keys(ours.search(("a",))) == ["k"]
+
+
 @pytest.mark.parametrize("then", ["put", "delete"])
 def test_what_was_prolonged_here_is_left_alone_if_it_was_put_anew_there(
     another: Open, then: str
