@@ -89,6 +89,7 @@ def note(
     importance: float,
     pinned: bool,
     metadata: Mapping[str, Any] | None,
+    sources: Sequence[str],
     project: str | None,
     agent: str | None,
     now: datetime,
@@ -106,6 +107,7 @@ def note(
         importance=importance,
         pinned=_flag("pinned", pinned),
         metadata={} if metadata is None else _metadata(metadata),
+        sources=_ids("sources", sources),
         author=check_id("user", user),
         created_at=now,
         updated_at=now,
@@ -276,6 +278,14 @@ def _thread_id(thread_id: object) -> str:
     if not isinstance(thread_id, str) or not thread_id:
         raise ConfigurationError(f"thread_id= is a non-empty text, got {thread_id!r}")
     return replace_surrogates(thread_id)
+
+
+def _ids(name: str, ids: Any) -> tuple[str, ...]:
+    several = isinstance(ids, Iterable) and not isinstance(ids, str)
+    given = tuple(ids) if several else (None,)
+    if not all(isinstance(id, str) for id in given):
+        raise ConfigurationError(f"{name}= is a sequence of ids, got {ids!r}")
+    return given
 
 
 def _flag(name: str, value: object) -> bool:

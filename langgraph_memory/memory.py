@@ -320,6 +320,7 @@ class Memory:
         importance: float = 0.5,
         pinned: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        sources: Sequence[str] = (),
         project: str | None = None,
         agent: str | None = None,
     ) -> Change:
@@ -336,6 +337,7 @@ class Memory:
             importance: 0 (trivial) to 1 (critical).
             pinned: Whether the note is in every prompt.
             metadata: JSON values of your own, to filter by.
+            sources: Ids of the messages that it comes from.
             project: The project that the note belongs to, instead of the user.
             agent: The agent that the note belongs to, instead of the user.
 
@@ -350,6 +352,7 @@ class Memory:
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            sources=sources,
             project=project,
             agent=agent,
             now=self.clock(),
@@ -372,6 +375,7 @@ class Memory:
         importance: float = 0.5,
         pinned: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        sources: Sequence[str] = (),
         project: str | None = None,
         agent: str | None = None,
     ) -> Change:
@@ -384,6 +388,7 @@ class Memory:
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            sources=sources,
             project=project,
             agent=agent,
             now=self.clock(),

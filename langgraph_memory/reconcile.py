@@ -75,6 +75,7 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
         importance=max(note.importance, candidate.importance),
         pinned=note.pinned or candidate.pinned,
         metadata={**note.metadata, **candidate.metadata},
+        sources=tuple(dict.fromkeys((*note.sources, *candidate.sources))),
         updated_at=now,
     )
     return Change("reinforce", said_again, note, "said before")

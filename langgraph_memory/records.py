@@ -44,8 +44,7 @@ class _Stored:
         """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
         value: dict[str, Any] = {}
         for name in _field_names(type(self)):
-            content = getattr(self, name)
-            value[name] = content.isoformat() if isinstance(content, datetime) else content
+            value[name] = _json_of(getattr(self, name))
         return value
 
     @classmethod
@@ -55,6 +54,8 @@ class _Stored:
         for name in _TIMES & known.keys():
             if known[name] is not None:
                 known[name] = datetime.fromisoformat(known[name])
+        if "sources" in known:
+            known["sources"] = tuple(known["sources"])
         if known.get("metadata"):
             known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
         return cls(id=key, owner=owner, **known)
@@ -72,6 +73,12 @@ _NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+
+
+def _json_of(content: Any) -> Any:
+    if isinstance(content, datetime):
+        return content.isoformat()
+    return list(content) if isinstance(content, tuple) else content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +109,10 @@ class Note(_Stored):
     valid_until: datetime | None = None
     """When it was superseded; `None` while it holds."""
     superseded_by: str | None = None
+    sources: tuple[str, ...] = ()
+    """Ids of the messages that it comes from."""
+    said_by: Literal["user", "assistant"] = "user"
+    """Whose words they are."""
 
     def to_value(self) -> dict[str, Any]:
         """Return the note as a JSON dict, with the digests by which others like it are found."""

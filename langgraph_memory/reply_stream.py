@@ -1,0 +1,81 @@
+"""The reply out of the tokens of a structured answer, while they come."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+
+from langgraph_memory.embedding import replace_surrogates
+from langgraph_memory.replies import SavingReply, take_proposal
+
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_OPENINGS = tuple(
+    f'{fence}{{"{name}":' for fence in ("", "```", "```json") for name in SavingReply.model_fields
+)
+_MAYBE = (*_OPENINGS, "<think>", "<thinking>")
+_REPLY = re.compile(r'(?<!\\)"reply"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])*)')
+_HALF_PAIR = re.compile("[\ud800-\udbff]\\Z")
+
+
+class ReplyStream:
+    """Turns what `stream_mode="messages"` brings into what the user reads, token by token.
+
+    One is for one run. Text that is no structured reply passes through.
+
+    Example:
+        >>> from langchain_core.messages import AIMessageChunk
+        >>> tokens = ['{"reply": "Hi', ', 小明!"', ', "save_to_memory": ["用户叫', '小明"]}']
+        >>> stream = ReplyStream()
+        >>> [stream.feed(AIMessageChunk(token, id="1")) for token in tokens]
+        ['Hi', ', 小明!', '', '']
+    """
+
+    def __init__(self) -> None:
+        self._id: str | None = None
+        self._written = ""
+        self._shown = ""
+        self._tool: str | None = None
+
+    def feed(self, message: BaseMessage) -> str:
+        """Return what to show for the next message or chunk of one; mostly a few characters."""
+        if not isinstance(message, AIMessage):
+            return ""
+        if not isinstance(message, AIMessageChunk):
+            return self._whole(message)
+        if message.id != self._id:
+            self._id, self._written, self._shown, self._tool = message.id, "", "", None
+        self._written += message.text
+        for call in message.tool_call_chunks:
+            self._tool = call["name"] or self._tool
+            if self._tool == SavingReply.__name__:
+                self._written += call["args"] or ""
+        reply = _reply_so_far(self._written)
+        new, self._shown = reply[len(self._shown) :], reply
+        return new
+
+    def _whole(self, message: AIMessage) -> str:
+        """Return the text of a message, unless it was shown: nodes make one of what streamed."""
+        [plain] = take_proposal([message]).messages
+        text = str(plain.text)
+        if text.strip() == self._shown.strip():
+            return ""
+        self._id, self._shown = message.id, text
+        return text
+
+
+def _reply_so_far(written: str) -> str:
+    spoken = _THOUGHT.sub("", written)
+    if spoken.lstrip().startswith("<think"):
+        return ""
+    compact = re.sub(r"\s", "", spoken[:200])
+    if any(opening.startswith(compact) for opening in _MAYBE):
+        return ""  # it may become JSON
+    if not compact.startswith(_OPENINGS):
+        return spoken
+    match = _REPLY.search(spoken)
+    if match is None:
+        return ""
+    reply: str = json.loads(f'"{match[1]}"', strict=False)
+    return replace_surrogates(_HALF_PAIR.sub("", reply))
