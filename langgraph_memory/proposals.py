@@ -33,17 +33,21 @@ _DID = (
     "is was has had will would can could should recommended suggested said offered answered "
     "explained told asked helped greeted acknowledged"
 ).replace(" ", "|")
+_BOT = (
+    r"(?:ai|artificial intelligence|(?:ai |virtual |helpful )*assistant|(?:large )?language model|"
+    r"chatbot)"
+)
+_BOT_ZH = r"(?:(?:ai|人工智能|智能|虚拟)?(?:助手|(?:大型?)?语言模型)|ai|人工智能|聊天机器人)"
 _ITSELF = re.compile(
-    r"(?:as|i am|i'm) an? (?:ai|artificial intelligence|(?:ai |virtual |helpful )*assistant|"
-    r"(?:large )?language model|chatbot)\b"
+    rf"(?:as|i am|i'm) an? {_BOT}(?=$|[^\w ]| (?:and|built|here|made|so|that|trained|who|with)\b)"
     rf"|(?:the |this )?(?:ai |virtual )?(?:assistant|chatbot|bot)(?:: | (?:{_DID})\b)"
     r"|i(?:'ll| will) (?:remember|note|keep|make sure|help|assist)\b"
     r"|i(?:'m| am) (?:happy|glad|here) to (?:help|assist)\b"
-    r"|(?:我(?:只?是)|作为)(?:一个|一名|一款)?"
-    r"(?:ai|人工智能|(?:大型?)?语言模型|(?:智能|虚拟)?助手|聊天机器人)"
+    rf"|(?:我只?是|作为)(?:一个|一名|一款)?{_BOT_ZH}(?=$|\W|[我不没无])"
     r"|(?:ai|智能|虚拟)?助手(?:是|会|将|可以|能|已|建议|推荐|表示|说|回答|告诉)"
     r"|我(?:会|将)(?:记住|记下|帮)"
 )
+"""What begins a sentence about the assistant: "I am an AI researcher" is about the user."""
 
 
 @dataclass(frozen=True, slots=True)
