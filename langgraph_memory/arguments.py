@@ -285,7 +285,7 @@ def _ids(name: str, ids: Any) -> tuple[str, ...]:
     given = tuple(ids) if several else (None,)
     if not all(isinstance(id, str) for id in given):
         raise ConfigurationError(f"{name}= is a sequence of ids, got {ids!r}")
-    return given
+    return tuple(map(replace_surrogates, given))
 
 
 def _flag(name: str, value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
@@ -15,7 +16,7 @@ _OPENINGS = tuple(
     f'{fence}{{"{name}":' for fence in ("", "```", "```json") for name in SavingReply.model_fields
 )
 _MAYBE = (*_OPENINGS, "<think>", "<thinking>")
-_REPLY = re.compile(r'(?<!\\)"reply"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])*)')
+_REPLY = re.compile(r'(?<!\\)"reply"\s*:\s*"((?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])*)')
 _HALF_PAIR = re.compile("[\ud800-\udbff]\\Z")
 
 
@@ -33,10 +34,7 @@ class ReplyStream:
     """
 
     def __init__(self) -> None:
-        self._id: str | None = None
-        self._written = ""
-        self._shown = ""
-        self._tool: str | None = None
+        self._answers: dict[str | None, _Answer] = {}
 
     def feed(self, message: BaseMessage) -> str:
         """Return what to show for the next message or chunk of one; mostly a few characters."""
@@ -44,25 +42,31 @@ class ReplyStream:
             return ""
         if not isinstance(message, AIMessageChunk):
             return self._whole(message)
-        if message.id != self._id:
-            self._id, self._written, self._shown, self._tool = message.id, "", "", None
-        self._written += message.text
+        answer = self._answers.setdefault(message.id, _Answer())
+        answer.written += message.text
         for call in message.tool_call_chunks:
-            self._tool = call["name"] or self._tool
-            if self._tool == SavingReply.__name__:
-                self._written += call["args"] or ""
-        reply = _reply_so_far(self._written)
-        new, self._shown = reply[len(self._shown) :], reply
+            answer.tool = call["name"] or answer.tool
+            if answer.tool == SavingReply.__name__:
+                answer.written += call["args"] or ""
+        reply = _reply_so_far(answer.written)
+        new, answer.shown = reply[len(answer.shown) :], reply
         return new
 
     def _whole(self, message: AIMessage) -> str:
         """Return the text of a message, unless it was shown: nodes make one of what streamed."""
         [plain] = take_proposal([message]).messages
         text = str(plain.text)
-        if text.strip() == self._shown.strip():
-            return ""
-        self._id, self._shown = message.id, text
-        return text
+        shown = any(text.strip() == answer.shown.strip() for answer in self._answers.values())
+        return "" if shown else text
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One message, as far as it came."""
+
+    written: str = ""
+    shown: str = ""
+    tool: str | None = None
 
 
 def _reply_so_far(written: str) -> str:

@@ -146,6 +146,8 @@ ORDINARY = {
     "thoughts alone": "<think>What would he like?",
     "nothing": "",
     "very deep": '{"reply": ' + "[" * 100_000,
+    "a fence inside a broken string": '{reply:"""```json\n{"reply": "a"}\n````json',
+    "deep": '{"reply": ' + "[" * 20_000,
     "very deep objects": '{"reply":' * 50_000,
 }
 

@@ -92,6 +92,13 @@ def test_a_message_that_a_node_makes_of_what_streamed_is_not_shown_again() -> No
     assert stream.feed(AIMessage('{"reply": "Bye", "save_to_memory": null}', id="d")) == "Bye"
 
 
+def test_two_models_that_stream_at_once_are_kept_apart() -> None:
+    stream = ReplyStream()
+    pieces = [("a", '{"reply": "Hi'), ("b", "Good "), ("a", ' Ana"}'), ("b", "day")]
+    shown = [stream.feed(AIMessageChunk(content=text, id=id)) for id, text in pieces]
+    assert shown == ["Hi", "Good ", " Ana", "day"]
+
+
 def test_each_message_of_a_tool_loop_begins_anew() -> None:
     stream = ReplyStream()
     assert stream.feed(AIMessageChunk(content="Let me look.", id="a")) == "Let me look."
