@@ -1,19 +1,16 @@
 """Replies that say themselves what is worth keeping: the model proposes, the code decides.
 
-Here is what such a reply looks like and where it is found; which of its proposals are kept is
-decided in `proposals`. What the model reads is the docstring and the field descriptions of
-`SavingReply`, and its instructions.
+Here is what such a reply looks like and where it is found; how it may be written is in
+`reply_forms`, and which of its proposals are kept is decided in `proposals`. What the model reads
+is the docstring and the field descriptions of `SavingReply`, and its instructions.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import json_repair
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -24,8 +21,14 @@ from langchain_core.messages import (
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.messages import current_turn, text_of
+from langgraph_memory.reply_forms import (
+    TOOL,
+    Reply,
+    read_reply,
+    repaired_reply,
+    reply_in_text,
+)
 
 _INSTRUCTIONS = """\
 Answer with one JSON object and nothing else:
@@ -84,27 +87,6 @@ class SavingReply(BaseModel):
         return _INSTRUCTIONS
 
 
-_MAX_CHARACTERS = 50_000  # a repair takes .2 s then; no model answers as much in one reply
-_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL)
-_FENCE = re.compile(r"```\w*")
-_OBJECT = re.compile(r"""\{\s*["'“]?\w+["'”]?\s*[:：]""")
-_WIDE = re.compile(r'((?<!\\)["\]}])\s*([：，])\s*(?=["\[{}]|null|None)')
-# It asserts what not every text keeps to, such as a fence inside a broken string.
-_NOT_REPAIRED = (ValueError, RecursionError, AssertionError, LookupError, TypeError, AttributeError)
-_LIST = re.compile(r"""\s*\[\s*["'“]""")
-_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,4})?\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What a structured reply says, before anything of it is judged."""
-
-    text: str
-    proposed: tuple[object, ...]
-    complete: bool
-    """Whether it has both fields, and not `reply` alone."""
-
-
 @dataclass(frozen=True, slots=True)
 class Taken:
     """A conversation whose last answer is plain text, and what that answer proposed to keep."""
@@ -156,102 +138,25 @@ def structured_in(state: Any) -> Iterator[object]:
             yield state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
 
 
-def _reply_in(answer: AIMessage, given: Iterable[object]) -> _Reply | None:
+def _reply_in(answer: AIMessage, given: Iterable[object]) -> Reply | None:
     calls = [
-        *((call["name"], _read(call["args"])) for call in answer.tool_calls),
-        *(
-            (call["name"], _repaired_reply(call["args"] or ""))
-            for call in answer.invalid_tool_calls
-        ),
+        *((call["name"], read_reply(call["args"])) for call in answer.tool_calls),
+        *((call["name"], repaired_reply(call["args"] or "")) for call in answer.invalid_tool_calls),
     ]
     if calls:
         replies = [reply for name, reply in calls if _is_ours(name, reply)]
         return replies[0] if len(replies) == len(calls) else None
     text = text_of(answer)
-    found = _read(answer.additional_kwargs.get("parsed")) or _in_text(text)
+    found = read_reply(answer.additional_kwargs.get("parsed")) or reply_in_text(text)
     if found is not None:
         return found
-    beside = (_read(value) for value in given)
+    beside = (read_reply(value) for value in given)
     return next((r for r in beside if r is not None and r.text.strip() == text.strip()), None)
 
 
-def _is_ours(tool: str | None, reply: _Reply | None) -> bool:
+def _is_ours(tool: str | None, reply: Reply | None) -> bool:
     """Whether a reply came by our tool; one of a class derived from ours has both fields."""
-    return reply is not None and (tool == SavingReply.__name__ or reply.complete)
-
-
-def _read(value: object) -> _Reply | None:
-    """Return the reply that an object is, if it is one."""
-    if isinstance(value, BaseModel):
-        value = dict(value)
-    if isinstance(value, Mapping) and value.get("name") == SavingReply.__name__:
-        value = value.get("arguments") or value.get("parameters")  # a tool call, written as text
-    if not isinstance(value, Mapping):
-        return None
-    text = value.get("reply")
-    if not isinstance(text, str) or not text.strip():
-        return None
-    complete = "save_to_memory" in value
-    return _Reply(replace_surrogates(text), _proposals(value.get("save_to_memory")), complete)
-
-
-def _proposals(value: object) -> tuple[object, ...]:
-    if isinstance(value, str) and _LIST.match(value):
-        value = _repaired(value)  # small models write the list as a text
-    if value is None:
-        return ()
-    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
-
-
-def _in_text(text: str) -> _Reply | None:
-    """Return the reply that stands in a text as JSON, however broken.
-
-    Where other words stand around it, it has to have both fields: an example in JSON that somebody
-    asked for is no reply.
-    """
-    if not text.lstrip().startswith(("{", "```")):
-        text = _THOUGHTS.sub("", text)
-    position = 0
-    while match := _OBJECT.search(text, position):
-        reply, position = _reply_at(text, match.start())
-        if reply is None:
-            continue
-        around = text[: match.start()] + text[position:]
-        if reply.complete or not _FENCE.sub("", around).strip():
-            return reply
-    return None
-
-
-def _reply_at(text: str, start: int) -> tuple[_Reply | None, int]:
-    """Return the reply that begins at a place, and where it ends."""
-    try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return _repaired_reply(text[start:]), len(text)
-    return _read(value), end
-
-
-def _repaired_reply(text: str) -> _Reply | None:
-    """Return the reply that broken JSON was meant to be, without a note that was cut off."""
-    value = _repaired(text)
-    objects = value if isinstance(value, list) else [value]
-    reply = next((found for each in objects if (found := _read(each)) is not None), None)
-    if reply is None or not reply.proposed or not isinstance(reply.proposed[-1], str):
-        return reply
-    written, end = text.rstrip("` \n\t"), reply.proposed[-1].strip()[-10:]
-    cut_off = written.endswith(end) or _HALF_ESCAPE.search(written)
-    return replace(reply, proposed=reply.proposed[:-1]) if cut_off else reply
-
-
-def _repaired(text: str) -> Any:
-    """Return what broken JSON was meant to say, or `None`."""
-    if len(text) > _MAX_CHARACTERS:
-        return None
-    narrow = _WIDE.sub(lambda m: m[1] + (":" if m[2] == "：" else ","), text)
-    try:
-        return json_repair.loads(narrow)
-    except _NOT_REPAIRED:
-        return None
+    return reply is not None and (tool == TOOL or reply.complete)
 
 
 def _plain(answer: AIMessage, text: str) -> AIMessage:
