@@ -23,6 +23,8 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from langgraph_memory.store.tables import (
     StoredCollection,
     queued_ids,
@@ -38,6 +40,8 @@ _HEADER = struct.Struct("<i6QiI3QdQ")
 _ID = re.compile(rb"X\(\0\0\0(.{40})", re.DOTALL)  # a text of 40 bytes
 _MAPS = re.compile(rb"X\x0b\0\0\0(?:id_to_label|label_to_id)|X\x0c\0\0\0id_to_seq_id")
 _ELEMENTS = re.compile(rb"X\x14\0\0\0total_elements_addedJ(.{4})", re.DOTALL)
+
+_TOLERANCE = 0.01  # more is no rounding error
 
 FileState = list[list[str | int]]
 
@@ -94,8 +98,9 @@ def find_damage(directory: Path, collection: StoredCollection) -> str | None:
     """Return what is wrong with a collection's index, or `None`.
 
     Seen are files that are missing, cut off, or do not agree with each other, and rows whose
-    vector is neither in the files nor in the queue. Not seen are wrong bytes inside a file, nor
-    anything of files that another version of Chroma lays out otherwise.
+    vector is neither in the files nor in the queue, and vectors that are not of length 1. Not seen
+    are other wrong bytes inside a file, nor anything of files that another version of Chroma lays
+    out otherwise.
 
     Raises:
         StoreError: If the database is not readable.
@@ -174,7 +179,29 @@ def _damaged_files(folder: Path, pickle: bytes, dims: int) -> str | None:
             return f"{name} has {found:,} bytes, expected {expected:,}"
     if not _links_whole((folder / "link_lists.bin").read_bytes(), header):
         return f"link_lists.bin does not hold the links of {header.elements:,} elements"
+    if wrong := _wrong_vectors(folder, header, dims):
+        return f"{wrong:,} vectors have another length than 1"
     return None
+
+
+def _wrong_vectors(folder: Path, header: _Header, dims: int) -> int:
+    """Count the vectors whose bytes, or the one of their length, cannot be what was written.
+
+    Ours have length 1, but for those of which an embedder made nothing but zeros.
+    """
+    record = np.dtype(
+        {
+            "names": ["vector"],
+            "formats": [("<f4", dims)],
+            "offsets": [header.vector_at],
+            "itemsize": header.record,
+        }
+    )
+    with np.errstate(all="ignore"):
+        vectors = np.fromfile(folder / "data_level0.bin", record)["vector"]
+        found = np.stack([np.vecdot(vectors, vectors), np.fromfile(folder / "length.bin", "<f4")])
+        whole = (np.abs(found - 1) < _TOLERANCE).all(axis=0) | (found == 0).all(axis=0)
+    return int((~whole).sum())
 
 
 def _links_whole(content: bytes, header: _Header) -> bool:
