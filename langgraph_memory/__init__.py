@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from langgraph_memory.records import Note as Note
     from langgraph_memory.records import Recalled as Recalled
     from langgraph_memory.records import Receipt as Receipt
+    from langgraph_memory.replies import SavingReply as SavingReply
+    from langgraph_memory.reply_stream import ReplyStream as ReplyStream
     from langgraph_memory.sessions import Session as Session
     from langgraph_memory.sessions import Sessions as Sessions
     from langgraph_memory.sessions import open_sessions as open_sessions
@@ -89,6 +91,8 @@ _MODULE_OF = {
             "Recalled",
             "Receipt",
         ),
+        "replies": ("SavingReply",),
+        "reply_stream": ("ReplyStream",),
         "store.maintenance": ("Report", "compact", "doctor", "reembed"),
         "sessions": ("Session", "Sessions", "open_sessions"),
     }.items()

@@ -97,6 +97,7 @@ def note(
     importance: float,
     pinned: bool,
     metadata: Mapping[str, Any] | None,
+    sources: Sequence[str],
     project: str | None,
     agent: str | None,
     now: datetime,
@@ -114,6 +115,7 @@ def note(
         importance=importance,
         pinned=_flag("pinned", pinned),
         metadata={} if metadata is None else _metadata(metadata),
+        sources=_ids("sources", sources),
         author=check_id("user", user),
         created_at=now,
         updated_at=now,
@@ -324,6 +326,14 @@ def _thread_id(thread_id: object) -> str:
     if not isinstance(thread_id, str) or not thread_id:
         raise ConfigurationError(f"thread_id= is a non-empty text, got {thread_id!r}")
     return replace_surrogates(thread_id)
+
+
+def _ids(name: str, ids: Any) -> tuple[str, ...]:
+    several = isinstance(ids, Iterable) and not isinstance(ids, str)
+    given = tuple(ids) if several else (None,)
+    if not all(isinstance(id, str) for id in given):
+        raise ConfigurationError(f"{name}= is a sequence of ids, got {ids!r}")
+    return tuple(map(replace_surrogates, given))
 
 
 def _flag(name: str, value: object) -> bool:

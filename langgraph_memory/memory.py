@@ -615,6 +615,7 @@ class Memory:
         importance: float = 0.5,
         pinned: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        sources: Sequence[str] = (),
         project: str | None = None,
         agent: str | None = None,
     ) -> Change:
@@ -631,6 +632,7 @@ class Memory:
             importance: 0 (trivial) to 1 (critical).
             pinned: Whether the note is in every prompt.
             metadata: JSON values of your own, to filter by.
+            sources: Ids of the messages that it comes from.
             project: The project that the note belongs to, instead of the user.
             agent: The agent that the note belongs to, instead of the user.
 
@@ -645,6 +647,7 @@ class Memory:
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            sources=sources,
             project=project,
             agent=agent,
             now=self.clock(),
@@ -667,6 +670,7 @@ class Memory:
         importance: float = 0.5,
         pinned: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        sources: Sequence[str] = (),
         project: str | None = None,
         agent: str | None = None,
     ) -> Change:
@@ -679,6 +683,7 @@ class Memory:
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            sources=sources,
             project=project,
             agent=agent,
             now=self.clock(),

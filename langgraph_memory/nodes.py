@@ -43,6 +43,7 @@ from langgraph_memory.messages import (
 )
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.records import record_id
+from langgraph_memory.replies import Taken, structured_in, take_proposal
 from langgraph_memory.runs import (
     OnError,
     RecallOptions,
@@ -125,6 +126,7 @@ def remember_node(
     *,
     user: Scope | None = None,
     reply: Callable[[Any], str] | None = None,
+    from_reply: bool = False,
     episodes: bool = True,
     background: bool = False,
 ) -> Runnable[Any, dict[str, Any]]:
@@ -137,6 +139,9 @@ def remember_node(
         memory: The memory.
         user: The user, or a function of state and config; else the run's own (see `scope`).
         reply: The answer, from a state without `messages`; the question is `recall_node`'s query.
+        from_reply: Whether to remember what a structured reply (`SavingReply`) proposes, and to
+            leave its plain text in the messages. It may also lie in the state, as `reply` or
+            `structured_response`, beside a message with its text.
         episodes: Whether to log an episode for a turn that is more than small talk.
         background: Whether the run ends when the turn is kept. What follows, the extraction of
             notes, is then done in a thread of the memory, and not seen in the run's stream.
@@ -144,28 +149,39 @@ def remember_node(
     check_memory(memory)
     scopes = Scopes(user)
 
-    def prepare(state: Any) -> tuple[Run, list[BaseMessage], datetime | None, dict[str, Any]]:
+    def prepare(state: Any) -> tuple[Run, Taken, datetime | None, dict[str, Any]]:
         run = current_run(memory, scopes, state)
         recalled: Mapping[str, Any] = _field(state, "memory") or {}
         began = recalled.get("began")
         cleared: dict[str, Any] = {"memory": {}}
-        if reply is not None:
-            messages = _exchange(recalled, reply(state))
-        else:
-            messages = _messages(state)
-            marked = [m for m in messages if MARK in m.additional_kwargs]
-            if marked:  # the node returned the copy that memory was put into
-                cleared["messages"] = [_put_back(message) for message in marked]
-        return run, messages, began and datetime.fromisoformat(began), cleared
+        messages = _messages(state) if reply is None else _exchange(recalled, reply(state))
+        taken = take_proposal(messages, structured_in(state)) if from_reply else Taken(messages)
+        marked = [m for m in messages if MARK in m.additional_kwargs]
+        # The node may have returned the copy that memory was put into.
+        if reply is None and (changes := [*map(_put_back, marked), *taken.changes]):
+            cleared["messages"] = changes
+        return run, taken, began and datetime.fromisoformat(began), cleared
 
     def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, messages, began, cleared = prepare(state)
-        run.save(messages, episodes=episodes, began=began, background=background)
+        run, turn, began, cleared = prepare(state)
+        run.save(
+            turn.messages,
+            episodes=episodes,
+            began=began,
+            background=background,
+            proposed=turn.proposed,
+        )
         return cleared
 
     async def aremember(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, messages, began, cleared = prepare(state)
-        await run.asave(messages, episodes=episodes, began=began, background=background)
+        run, turn, began, cleared = prepare(state)
+        await run.asave(
+            turn.messages,
+            episodes=episodes,
+            began=began,
+            background=background,
+            proposed=turn.proposed,
+        )
         return cleared
 
     return RunnableLambda(remember, aremember, name="remember")
@@ -204,6 +220,7 @@ def with_memory(
     max_tokens: int = 1000,
     timeout: float | None = 2.0,
     on_error: OnError = "log",
+    from_reply: bool = False,
     episodes: bool = True,
     background: bool = False,
     inject: Inject = "user",
@@ -225,6 +242,7 @@ def with_memory(
         max_tokens: As for `recall_node`.
         timeout: As for `recall_node`.
         on_error: As for `recall_node`.
+        from_reply: As for `remember_node`; the state never holds anything but the plain reply.
         episodes: As for `remember_node`.
         background: As for `remember_node`.
         inject: As for `messages_with_memory`.
@@ -232,7 +250,8 @@ def with_memory(
     check_memory(memory)
     _check_inject(inject)
     how = RecallOptions(Quotas() if quotas is None else quotas, max_tokens, timeout, on_error)
-    around = _Around(memory, Scopes(user, project, agent), how, episodes, background, inject)
+    scopes = Scopes(user, project, agent)
+    around = _Around(memory, scopes, how, from_reply, episodes, background, inject)
     if isinstance(node, Runnable):
         return _wrapped_runnable(node, around)
     if not callable(node) or inspect.isgeneratorfunction(node) or inspect.isasyncgenfunction(node):
@@ -295,6 +314,7 @@ class _Around:
     memory: Memory
     scopes: Scopes
     how: RecallOptions
+    from_reply: bool
     episodes: bool
     background: bool
     inject: Inject
@@ -314,18 +334,24 @@ class _Around:
         return self._turn(run, messages, state, block)
 
     def end(self, turn: _Turn, result: Any) -> Any:
-        result, answered = _answered(turn.messages, result)
-        if answered is not None:
-            turn.run.save(answered, episodes=self.episodes, began=None, background=self.background)
+        result, answer = _answered(turn.messages, result, self.from_reply)
+        if answer is not None:
+            turn.run.save(answer.messages, **self._how_to_save(answer))
         return result
 
     async def aend(self, turn: _Turn, result: Any) -> Any:
-        result, answered = _answered(turn.messages, result)
-        if answered is not None:
-            await turn.run.asave(
-                answered, episodes=self.episodes, began=None, background=self.background
-            )
+        result, answer = _answered(turn.messages, result, self.from_reply)
+        if answer is not None:
+            await turn.run.asave(answer.messages, **self._how_to_save(answer))
         return result
+
+    def _how_to_save(self, answer: Taken) -> dict[str, Any]:
+        return {
+            "episodes": self.episodes,
+            "began": None,
+            "background": self.background,
+            "proposed": answer.proposed,
+        }
 
     def _run(self, state: Any) -> tuple[Run, list[BaseMessage]]:
         node = (get_config().get("metadata") or {}).get("langgraph_node")
@@ -340,23 +366,29 @@ def _begins_turn(messages: Sequence[BaseMessage]) -> bool:
     return bool(messages) and messages[-1] is last_user_message(messages)
 
 
-def _answered(messages: Sequence[BaseMessage], result: Any) -> tuple[Any, list[BaseMessage] | None]:
-    """Return a node's result without blocks of memory, and all messages if it is the answer."""
+def _answered(
+    messages: Sequence[BaseMessage], result: Any, from_reply: bool
+) -> tuple[Any, Taken | None]:
+    """Return a node's result as it goes into the state, and all messages if it is the answer."""
     returned: list[BaseMessage] = []
+    proposed: list[object] = []
+    beside = list(structured_in(result)) if from_reply else []
 
     def cleaned(value: Any) -> Any:
         if isinstance(value, Overwrite):
             return Overwrite(cleaned(value.value))
         given = (without_block(message) for message in as_messages(value))
         own = with_new_ids(message for message in given if not _is_only_block(message))
-        returned.extend(own)
-        return own
+        taken = take_proposal(own, beside) if from_reply else Taken(own)
+        returned.extend(taken.messages)
+        proposed.extend(taken.proposed)
+        return taken.messages
 
     result = _map_messages(result, cleaned)
     answer = next((m for m in reversed(returned) if isinstance(m, AIMessage)), None)
     if answer is None or answer.tool_calls:
         return result, None
-    return result, merged(messages, returned)
+    return result, Taken(merged(messages, returned), proposed=tuple(proposed))
 
 
 def _map_messages(update: Any, change: Callable[[Any], Any]) -> Any:

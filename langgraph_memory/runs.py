@@ -35,6 +35,7 @@ from langgraph_memory.messages import (
     tool_names,
 )
 from langgraph_memory.prompts import memory_block
+from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
 from langgraph_memory.scope import Scope, run_owner_id, run_user
@@ -203,6 +204,7 @@ class Run:
         episodes: bool,
         began: datetime | None,
         background: bool,
+        proposed: Sequence[object] = (),
     ) -> None:
         """Keep a finished turn: what was said, and an episode if it was more than small talk.
 
@@ -211,12 +213,14 @@ class Run:
             episodes: Whether to log an episode.
             began: When the turn began, if that is known.
             background: Whether what follows is done later, and not waited for.
+            proposed: What the model proposes to remember of the turn.
         """
         started = perf_counter()
+        notes = self._remember(proposed, messages)
         episode = None
         if episodes and self._is_task(messages):
             episode = self._episode(messages, began or self._began(messages))
-        saved: list[Record] = [*self.log(messages, episode)]
+        saved = [*notes, *self.log(messages, episode)]
         self._tell("memory.saved", [*saved, episode] if episode else saved, started)
         if background:
             self.memory.process_later(**self._log_args(messages))
@@ -231,19 +235,61 @@ class Run:
         episodes: bool,
         began: datetime | None,
         background: bool,
+        proposed: Sequence[object] = (),
     ) -> None:
         """Async form of `save`."""
         started = perf_counter()
+        notes = await self._aremember(proposed, messages)
         episode = None
         if episodes and self._is_task(messages):
             episode = self._episode(messages, began or await self._abegan(messages))
-        saved: list[Record] = [*await self.alog(messages, episode)]
+        saved = [*notes, *await self.alog(messages, episode)]
         self._tell("memory.saved", [*saved, episode] if episode else saved, started)
         if background:
             await self.memory.aprocess_later(**self._log_args(messages))
             return
         started = perf_counter()
         self._tell_processed(await self.memory.aprocess_turn(**self._log_args(messages)), started)
+
+    # -- what the model proposes --
+
+    def _remember(
+        self, proposed: Sequence[object], messages: Sequence[BaseMessage]
+    ) -> list[Record]:
+        texts = self._worth_keeping(proposed)
+        ids = self._exchange_ids(messages) if texts else []
+        if ids and all(self.memory.get(id, user=self.user) for id in ids):
+            return []  # a replay: the turn is kept already, and so is what it proposed
+        told = ids[:1]
+        return [self.memory.remember(text, user=self.user, sources=told).record for text in texts]
+
+    async def _aremember(
+        self, proposed: Sequence[object], messages: Sequence[BaseMessage]
+    ) -> list[Record]:
+        texts = self._worth_keeping(proposed)
+        ids = self._exchange_ids(messages) if texts else []
+        if ids and all([await self.memory.aget(id, user=self.user) for id in ids]):
+            return []
+        told = ids[:1]
+        return [
+            (await self.memory.aremember(text, user=self.user, sources=told)).record
+            for text in texts
+        ]
+
+    def _worth_keeping(self, proposed: Sequence[object]) -> list[str]:
+        texts, refused = worth_keeping(proposed, self.memory.redact)
+        if refused:
+            items = [{"text": each.text, "reason": each.reason} for each in refused]
+            self.write({"type": "memory.refused", "user": self.user, "items": items})
+            logger.info("of the notes that the model proposed, %d are not kept", len(refused))
+        return texts
+
+    def _exchange_ids(self, messages: Sequence[BaseMessage]) -> list[str]:
+        """Return the ids of the records of what the user said last, and of the answer."""
+        turn = [message for message in current_turn(messages) if is_said(message)]
+        exchange = [turn[0], turn[-1]] if turn else []
+        thread = self._thread(messages)
+        return [Message.id_of(thread, message.id or "") for message in exchange]
 
     # -- parts of the above --
 

@@ -121,6 +121,17 @@ async def test_saying_it_again_adds_to_the_note_and_takes_nothing_from_it(
     assert note.updated_at == started + timedelta(days=3)
 
 
+async def test_a_note_names_all_messages_that_it_comes_from(memory: Verbs) -> None:
+    for sources in (["m-1", "m-2"], ("m-2", "m-3"), ()):
+        await memory.remember("Is allergic to nuts", user="ana", sources=sources)
+    [note] = await memory.list(user="ana")
+    assert note.sources == ("m-1", "m-2", "m-3")
+    assert note.said_by == "user"
+    for wrong in ("m-1", None, [1]):
+        with pytest.raises(ConfigurationError, match="sources= is a sequence of ids"):
+            await memory.remember("Is allergic to nuts", user="ana", sources=wrong)
+
+
 async def test_saying_it_again_as_more_important_raises_the_note(memory: Verbs) -> None:
     await memory.remember("Is allergic to nuts", user="ana", importance=0.2)
     await memory.remember("Is allergic to nuts", user="ana", importance=0.9, pinned=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -11,10 +12,11 @@ import textwrap
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from langgraph_memory import ChromaStore, Memory, open_sessions
+from langgraph_memory import ChromaStore, Memory, SavingReply, open_sessions
 from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import episodes
 
@@ -43,6 +45,8 @@ RUNS = {
     "existing": ["examples.existing_graph"],
     "facts": ["examples.facts"],
     "facts-zh": ["examples.facts", "--lang", "zh"],
+    "saving": ["examples.self_saving"],
+    "preferences": ["examples.preferences"],
 }
 
 
@@ -197,6 +201,38 @@ def test_the_facts_begin_anew_when_they_are_run_again(
     assert run_here("examples.facts", "--path", folder / "facts") == printed["facts"]
 
 
+def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
+    printed: dict[str, str], folder: Path, run_here: Run
+) -> None:
+    first, second = printed["saving"].split("session 2:")
+    assert "我叫小明，是一名后端开发工程师\n    你好，小明！很高兴认识你。\n" in first
+    remembered = "  remembered:\n    - 用户叫小明\n    - 用户是一名后端开发工程师\n"
+    assert first.strip().endswith(remembered.strip())
+    answer = second.split("  remembered:")[0]
+    assert "用户叫小明" in answer
+    assert "用户是一名后端开发工程师" in answer
+    assert "save_to_memory" not in printed["saving"]
+    path = folder / "saving"
+    again = run_here("examples.self_saving", "--path", path, "--session", 0)
+    assert again.strip() in printed["saving"]
+    introduced = run_here("examples.self_saving", "--path", path, "--lang", "en", "--session", 0)
+    assert introduced.count("    - The user") == 2
+
+
+def test_a_preference_that_is_told_once_is_known_in_another_process(
+    printed: dict[str, str], folder: Path, run_here: Run
+) -> None:
+    told, asked = printed["preferences"].split("dev-17, ask:")
+    note = "remembered: ['The user prefers TypeScript to JavaScript in code examples']"
+    assert note in told
+    assert "const greet = (name: string): string =>" in asked
+    assert note in asked
+    untold = folder / "nothing told"
+    alone = run_here("examples.preferences", "--path", untold, "--step", "ask")
+    assert "const greet = (name) =>" in alone
+    assert "remembered: []" in alone
+
+
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
     assert all(printed.values())
     assert not (folder / "attempts").exists()
@@ -235,3 +271,30 @@ def test_a_real_model_is_given_the_fact_that_counts_now(
     first, second = (request.body["messages"][1]["content"] for request in server.requests)
     assert ("home city: Rosario" in first, "Córdoba" in first) == (True, False)
     assert ("home city: Córdoba" in second, "Rosario" in second) == (True, False)
+
+
+def test_a_real_model_proposes_and_reads_what_was_kept(
+    server: OpenAIServer, tmp_path: Path, run_here: Run
+) -> None:
+    proposals = iter([["用户叫小明"], None, "The user prefers TypeScript", None])
+
+    def reply(messages: list[dict[str, Any]]) -> str:
+        said = messages[-1]["content"].splitlines()[-1]
+        return json.dumps({"reply": f"Heard: {said}", "save_to_memory": next(proposals)})
+
+    server.reply = reply
+    options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini"]
+    saving = [run_here("examples.self_saving", *options, "--session", n) for n in range(2)]
+    assert [text.count("\n    - 用户叫小明") for text in saving] == [1, 1]
+    told, asked = (
+        run_here("examples.preferences", *options, "--step", step) for step in ("tell", "ask")
+    )
+    for output in (*saving, told, asked):
+        assert "    Heard: " in output
+        assert "save_to_memory" not in output
+    prompts = [request.body["messages"] for request in server.requests]
+    assert all(SavingReply.instructions() == prompt[0]["content"] for prompt in prompts)
+    assert ["用户叫小明" in prompt[1]["content"] for prompt in prompts[:2]] == [False, True]
+    assert ["TypeScript\n" in prompt[1]["content"] for prompt in prompts[2:]] == [False, True]
+    schema = server.requests[2].body["response_format"]["json_schema"]["schema"]
+    assert set(schema["properties"]) == {"reply", "save_to_memory"}

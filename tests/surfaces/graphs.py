@@ -34,7 +34,7 @@ Shape = Callable[..., Builder]
 ORDER = "A kilo of Colombia, ground for a moka pot, shipped to Rosario."
 AGAIN = "Send me the same as last time."
 
-_AFTER = {"reply", "episodes", "background"}
+_AFTER = {"reply", "from_reply", "episodes", "background"}
 
 
 @dataclass(frozen=True, slots=True)
