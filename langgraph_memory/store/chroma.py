@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -28,20 +28,18 @@ from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
-from langgraph_memory.store.ops import HybridOp, NewestOp
-from langgraph_memory.store.partition import CACHE_BYTES, PARTITION_ROWS, Limits
-from langgraph_memory.store.planning import Plan, labels, plan
-from langgraph_memory.store.reading import Reader
-from langgraph_memory.store.rows import Namespace, StoredItem
-from langgraph_memory.store.server import is_url
-from langgraph_memory.store.sharing import (
+from langgraph_memory.store.opening import (
     open_client,
     open_directory,
     open_in_memory,
     open_server,
     release,
 )
-from langgraph_memory.store.writing import Write
+from langgraph_memory.store.ops import HybridOp, NewestOp
+from langgraph_memory.store.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
+from langgraph_memory.store.planning import Plan, labels, plan, writes
+from langgraph_memory.store.reading import Reader
+from langgraph_memory.store.server import is_url
 
 T = TypeVar("T")
 
@@ -207,10 +205,11 @@ class ChromaStore(BaseStore):
         Returns:
             A future that is done when the thread ends; to cancel it stops the thread.
         """
-        configured = (self.ttl_config or {}).get("sweep_interval_minutes")
-        minutes = sweep_interval_minutes if sweep_interval_minutes is not None else configured
-        check_ttl(SWEEP_EVERY if minutes is None else minutes)
-        return self._sweeper.start(SWEEP_EVERY if minutes is None else minutes)
+        minutes = sweep_interval_minutes
+        if minutes is None:
+            minutes = (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_EVERY
+        check_ttl(minutes)
+        return self._sweeper.start(minutes)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop the thread that sweeps; return whether it ended within `timeout` seconds."""
@@ -265,7 +264,7 @@ class ChromaStore(BaseStore):
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        await asyncio.to_thread(self.close)
+        await asyncio.shield(asyncio.to_thread(self.close))  # a cancelled caller closes it too
 
     # -- running --
 
@@ -299,29 +298,8 @@ class ChromaStore(BaseStore):
         reader = Reader(collection, plan.queries, queries, now, omit_expired)
         results = reader.results(plan.ops)
         if plan.puts:
-            collection.write(self._writes(plan, documents))
+            collection.write(writes(plan, documents, self._clock()))
         return results
-
-    def _writes(self, plan: Plan, vectors: Vectors) -> dict[Namespace, Write]:
-        now = self._clock()
-        writes: dict[Namespace, Write] = {}
-        start = 0
-        for op, count in zip(plan.puts.values(), plan.text_counts, strict=True):
-            write = writes.setdefault(op.namespace, Write())
-            if op.value is None:
-                write.deleted.append(op.key)
-                continue
-            texts = tuple(plan.documents[start : start + count])
-            own = vectors[start : start + count]
-            start += count
-            value = dict(op.value)
-            item = StoredItem(
-                op.namespace, op.key, value, now, now, texts, own, size=len(str(value))
-            )
-            if op.ttl is not None:
-                item = replace(item, ttl=op.ttl, expires=now.timestamp() + op.ttl * 60)
-            write.put.append(item)
-        return writes
 
 
 @asynccontextmanager
@@ -343,10 +321,24 @@ async def open_store(path: str | Path, **options: Any) -> AsyncIterator[ChromaSt
         >>> asyncio.run(main())
         'Colombia'
     """
-    async with await asyncio.to_thread(ChromaStore, path, **options) as store:
+    thread = ThreadPoolExecutor(1, "langgraph-memory-opening")
+    opening = thread.submit(partial(ChromaStore, path, **options))
+    thread.shutdown(wait=False)
+    try:
+        opened = await asyncio.wrap_future(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_unused)
+        raise
+    async with opened as store:
         if (store.ttl_config or {}).get("sweep_interval_minutes"):
             store.start_ttl_sweeper()
         yield store
+
+
+def _close_unused(opening: Future[ChromaStore]) -> None:
+    """Close what its caller did not wait for: the directory would stay taken."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 async def _landed(write: asyncio.Future[T]) -> T:

@@ -19,8 +19,14 @@ COLLECTION = "langgraph_memory"
 SCHEMA = 1
 """Version of the layout of rows; stored with the collection."""
 
+CONFIGURATION = {"hnsw": {"space": "cosine"}}
+"""What Chroma is told of a collection that it makes."""
+
 PAGE = 5_000
 """Rows that a call reads: Chroma fails above 32,766 with metadata."""
+
+WHOLE = ["metadatas", "documents", "embeddings"]
+"""All that a row holds beside its id, for `include=`."""
 
 Where = dict[str, Any] | None
 """A filter as Chroma takes it; `None` is all rows."""
@@ -38,7 +44,7 @@ class ChromaRows:
         self._client = client
         self._name = name
         self._collection = self._call("opening the collection", self._open)
-        self.max_rows = int(client.get_max_batch_size())
+        self.max_rows = int(self._call("asking for its limit", client.get_max_batch_size))
         """So many rows Chroma writes at once."""
         self._check_layout()
 
@@ -60,19 +66,23 @@ class ChromaRows:
         """Chroma's `get`, for at most `PAGE` rows."""
         return self._call("reading", partial(self._collection.get, **arguments))
 
+    def at(self, ids: Sequence[str], include: Sequence[str]) -> Iterator[Any]:
+        """Yield the rows with the given ids, `PAGE` at a time; what is not there is left out."""
+        for page in cut(ids):
+            yield self.get(ids=page, include=include)
+
     def ids(self, where: Where) -> list[str]:
         """Return the ids of all rows that meet a filter, first inserted first."""
         return list(self.get(where=where, include=[])["ids"])
 
     def pages(self, where: Where, include: Sequence[str]) -> Iterator[Any]:
-        """Yield all rows that meet a filter, `PAGE` at a time, first inserted first."""
-        offset = 0
-        while True:
-            page = self.get(where=where, limit=PAGE, offset=offset, include=include)
-            yield page
-            if len(page["ids"]) < PAGE:
-                return
-            offset += PAGE
+        """Yield all rows that meet a filter, about `PAGE` at a time."""
+        first = self.get(where=where, limit=PAGE, include=include)
+        yield first
+        if len(first["ids"]) == PAGE:
+            # Pages by offset would shift when a row among them is deleted meanwhile.
+            known = set(first["ids"])
+            yield from self.at([id for id in self.ids(where) if id not in known], include)
 
     def query(self, **arguments: Any) -> Any:
         """Chroma's `query`."""
@@ -110,7 +120,7 @@ class ChromaRows:
             self._name,
             embedding_function=None,
             metadata={"schema": SCHEMA},
-            configuration={"hnsw": {"space": "cosine"}},
+            configuration=CONFIGURATION,
         )
 
     def _check_layout(self) -> None:
@@ -131,9 +141,10 @@ class ChromaRows:
         )
 
 
-def cut(values: Sequence[T]) -> Iterator[list[T]]:
-    """Cut values into as many as one call reads."""
-    return (list(values[i : i + PAGE]) for i in range(0, len(values), PAGE))
+def cut(values: Sequence[T], size: int | None = None) -> Iterator[list[T]]:
+    """Cut values into lists of `size`, or of as many as one call reads."""
+    size = size or PAGE
+    return (list(values[i : i + size]) for i in range(0, len(values), size))
 
 
 @contextmanager

@@ -8,7 +8,6 @@ makes loads single-flight and lets no write slip by a load; reads of what is cac
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import threading
@@ -17,9 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from langgraph_memory.embedding import (
     Fingerprint,
@@ -27,22 +24,29 @@ from langgraph_memory.embedding import (
     fingerprint_to_metadata,
 )
 from langgraph_memory.errors import ConfigurationError, StoreError
-from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, cut
-from langgraph_memory.store.expiry import Address, Prolonged
-from langgraph_memory.store.large import LargeReader, Scope, ScopeName
-from langgraph_memory.store.partition import Limits, Partition, PartitionCache, Snapshot
+from langgraph_memory.store.chroma_rows import ChromaRows, cut
+from langgraph_memory.store.expiry import Prolonged
+from langgraph_memory.store.large import LargeReader, Scope, ScopeName, under
+from langgraph_memory.store.loading import (
+    TooLargeError,
+    item_envelopes,
+    listed_namespaces,
+    load_items,
+    stored_before,
+    stored_items,
+)
+from langgraph_memory.store.partition import Partition, Snapshot
+from langgraph_memory.store.partition_cache import Limits, PartitionCache
 from langgraph_memory.store.rows import (
+    Address,
     Namespace,
     StoredItem,
-    items_from_rows,
-    namespace_of,
     namespace_row,
     part_of,
-    read_envelope,
     row_id,
     tombstone,
 )
-from langgraph_memory.store.stamps import Clock, is_empty
+from langgraph_memory.store.vector_clock import VectorClock, is_empty
 from langgraph_memory.store.writing import (
     Before,
     Write,
@@ -56,17 +60,17 @@ from langgraph_memory.store.writing import (
 
 logger = logging.getLogger(__name__)
 Pair = tuple[Partition, Snapshot]
-Large = dict[ScopeName, LargeReader]
+Source = Sequence[Pair] | LargeReader
+"""Where an operation looks: partitions in memory, or what is too large for that."""
 
-_WHOLE_ROWS = ["metadatas", "documents", "embeddings"]
 
+class Reading(NamedTuple):
+    """What a batch reads, all as it is at one moment."""
 
-class TooLargeError(Exception):
-    """Some namespaces have more rows than are kept in memory; nobody outside sees it."""
-
-    def __init__(self, rows: int) -> None:
-        super().__init__(rows)
-        self.rows = rows
+    items: list[StoredItem | None]
+    sources: dict[ScopeName, Source]
+    namespaces: Sequence[Namespace]
+    """All that hold an item, sorted, if they were asked for."""
 
 
 class Collection:
@@ -125,36 +129,28 @@ class Collection:
     def read(
         self,
         addresses: Sequence[Address],
-        scopes: Sequence[Scope],
+        names: Sequence[ScopeName] = (),
         now: float | None = None,
-    ) -> tuple[list[StoredItem | None], dict[Namespace, Pair], Large]:
-        """Return items, and partitions with a snapshot of each, all as they are at one moment.
+        listing: bool = False,
+    ) -> Reading:
+        """Return items, sources to search, and the namespaces, all as they are at one moment.
 
         Partitions that are not cached are loaded with one read; those of single items are not.
-        What has expired by `now` (seconds since 1970) is left out.
 
-        Returns:
-            The items; the partitions of the scopes; and, by the name of the scope, a reader for
-            each that is too large to be kept in memory, whose partitions may be missing.
+        Args:
+            addresses: Of single items.
+            names: What is searched.
+            now: What has expired by then (seconds since 1970) is left out.
+            listing: Whether the namespaces are asked for.
         """
-        wanted = list(dict.fromkeys(ns for scope in scopes for ns in scope.namespaces))
+        listing = listing or any(kind == "prefix" for kind, _ in names)
         with self.publishing:
             self._check_usable()
-            cached = {ns: self._cache.get(ns) for ns in (*wanted, *(ns for ns, _ in addresses))}
-            here = {ns: part for ns, part in cached.items() if part is not None}
-            if len(here) == len(cached):
-                pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
-                return [here[ns].get(key, now) for ns, key in addresses], pairs, {}
+            known = self._catalogue if listing else ()
+            if known is not None and (found := self._cached(addresses, names, now, known)):
+                return found
         with self._lock:  # no write comes between the reads
-            self._check_usable()
-            items = self._get(addresses, now)
-            partitions = self._scopes(scopes)
-            large = {
-                scope.name: self._large_reader(scope, now)
-                for scope in scopes
-                if scope.name in self._large
-            }
-            return items, {p.namespace: (p, p.snapshot(now)) for p in partitions}, large
+            return self._loaded(addresses, names, now, self.namespaces() if listing else ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
@@ -162,7 +158,7 @@ class Collection:
         known = self._catalogue
         if known is None:
             with self._lock:
-                known = self._catalogue = self._listed()
+                known = self._catalogue = listed_namespaces(self._rows)
         return under(known, prefix)
 
     def living_namespaces(self, now: float) -> list[Namespace]:
@@ -214,7 +210,7 @@ class Collection:
             return self._delete(
                 item
                 for namespace in self.namespaces(prefix)
-                for item in list(self._items_at({"part": part_of(namespace)}))
+                for item in list(item_envelopes(self._rows, {"part": part_of(namespace)}))
             )
 
     # -- expiring --
@@ -236,13 +232,13 @@ class Collection:
             ends = self._prolonged.take()
             try:
                 for page in cut(list(ends)):
-                    self._rows.update(
-                        [row_id(*address) for address in page],
-                        [{"expires": ends[address]} for address in page],
-                    )
+                    self._write_ends({row_id(*address): ends[address] for address in page})
             except BaseException:
                 self._prolonged.update(ends)
                 raise
+
+    def _write_ends(self, ends: Mapping[str, float]) -> None:
+        self._rows.update(list(ends), [{"expires": end} for end in ends.values()])
 
     def sweep(self, now: float) -> int:
         """Delete what has expired by `now`, in seconds since 1970; return how many items."""
@@ -281,7 +277,51 @@ class Collection:
         if self._closed:
             raise ConfigurationError("this store is closed")
 
+    # -- parts of reading; `publishing` is held --
+
+    def _cached(
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName],
+        now: float | None,
+        known: Sequence[Namespace],
+    ) -> Reading | None:
+        """Return what is read if all of it is in memory."""
+        scopes = [Scope.of(name, known) for name in names]
+        wanted = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
+        here = {}
+        for namespace in (*wanted, *(ns for ns, _ in addresses)):
+            partition = self._cache.get(namespace)
+            if partition is None:
+                return None
+            here[namespace] = partition
+        pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
+        return Reading(
+            [here[ns].get(key, now) for ns, key in addresses],
+            {scope.name: [pairs[ns] for ns in scope.namespaces] for scope in scopes},
+            known,
+        )
+
     # -- parts of reading; the lock is held --
+
+    def _loaded(
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName],
+        now: float | None,
+        known: Sequence[Namespace],
+    ) -> Reading:
+        self._check_usable()
+        items = self._get(addresses, now)
+        scopes = [Scope.of(name, known) for name in names]
+        pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}
+        sources: dict[ScopeName, Source] = {
+            scope.name: self._large_reader(scope, now)
+            if scope.name in self._large and scope.namespaces  # Chroma takes no empty list of them
+            else [pairs[namespace] for namespace in scope.namespaces]
+            for scope in scopes
+        }
+        return Reading(items, sources, known)
 
     def _get(self, addresses: Sequence[Address], now: float | None) -> list[StoredItem | None]:
         cached = {namespace: self._cache.get(namespace) for namespace, _ in addresses}
@@ -294,16 +334,7 @@ class Collection:
 
     def _stored_items(self, ids: Iterable[str], now: float | None) -> dict[str, StoredItem | None]:
         """Return the items that Chroma has now, by the id of their row."""
-        stored = {}
-        for page in cut(list(dict.fromkeys(ids))):
-            rows = self._rows.get(ids=page, include=_WHOLE_ROWS)
-            for id, *row in zip(
-                rows["ids"], rows["metadatas"], rows["documents"], rows["embeddings"], strict=True
-            ):
-                metadata, document, vector = row
-                for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                    stored[id] = self._present(item, now)
-        return stored
+        return {id: self._present(item, now) for id, item in stored_items(self._rows, ids)}
 
     def _present(self, item: StoredItem, now: float | None) -> StoredItem | None:
         """Return an item with its true end; `None` if it has expired by `now`."""
@@ -314,7 +345,7 @@ class Collection:
         if item.ttl is None:
             return item
         end = self._prolonged.get((item.namespace, item.key), item.expires)
-        return replace(item, expires=end)
+        return replace(item, expires=max(end, item.expires))  # another process may have put it anew
 
     def _scopes(self, scopes: Sequence[Scope]) -> list[Partition]:
         """Return the partitions of scopes that can be kept in memory; note those that cannot."""
@@ -332,75 +363,41 @@ class Collection:
         cached = {ns: self._cache.get(ns) for ns in namespaces}
         found = {ns: part for ns, part in cached.items() if part is not None}
         for partition in self._load([ns for ns in cached if ns not in found]):
-            self._cache.put(partition)
+            self._keep(partition)
             found[partition.namespace] = partition
         return list(found.values())
+
+    def _keep(self, partition: Partition) -> None:
+        mortal = [item for item in partition.items() if item.ttl is not None]
+        with self.publishing:  # reads do not wait for a load, and may have prolonged a life in it
+            self._cache.put(partition)
+            for item in map(self._with_its_end, mortal):
+                partition.prolong(item.key, item.expires)
 
     def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         if not namespaces:
             return []
-        metadatas: list[Any] = []
-        documents: list[Any] = []
-        vectors: list[Any] = []
-        counted = False
-        for parts in cut([part_of(namespace) for namespace in namespaces]):
-            for page in self._rows.pages({"part": {"$in": parts}}, _WHOLE_ROWS):
-                metadatas += page["metadatas"]
-                documents += page["documents"]
-                if len(page["ids"]):
-                    vectors.append(page["embeddings"])
-                is_full = len(page["ids"]) >= PAGE
-                if (is_full and not counted) or len(metadatas) > self._limits.partition_rows:
-                    self._check_fits(namespaces)  # before much is read that cannot be kept
-                    counted = True
-        matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
-        for item in items_from_rows(metadatas, documents, matrix):
-            items[item.namespace].append(self._with_its_end(item))
+        for item in load_items(self._rows, namespaces, self._limits.partition_rows):
+            items[item.namespace].append(item)
             self._order = max(self._order, item.order)  # also if the clock was set back
         return [Partition.of(namespace, found) for namespace, found in items.items()]
-
-    def _check_fits(self, namespaces: Sequence[Namespace]) -> None:
-        parts = cut([part_of(namespace) for namespace in namespaces])
-        rows = sum(len(self._rows.ids({"part": {"$in": page}})) for page in parts)
-        if rows > self._limits.partition_rows:
-            raise TooLargeError(rows)
 
     def _large_reader(self, scope: Scope, now: float | None) -> LargeReader:
         total = self._large[scope.name]
         return LargeReader(self._rows, scope, total, lambda item: self._present(item, now))
 
-    def _listed(self) -> tuple[Namespace, ...]:
-        found = (
-            namespace_of(metadata["part"])
-            for page in self._rows.pages(
-                {"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"]
-            )
-            for metadata in page["metadatas"]
-            if not is_empty(metadata)
-        )
-        return tuple(sorted(found))
-
-    def _items_at(self, where: dict[str, Any]) -> Iterator[tuple[Address, dict[str, Any]]]:
-        """Yield where items are, and what their rows say of them."""
-        for page in self._rows.pages(where, ["metadatas"]):
-            for metadata in page["metadatas"]:
-                if metadata.get("state") in (None, "unindexed"):
-                    address = namespace_of(metadata["part"]), metadata["key"]
-                    yield address, read_envelope(metadata)
-
     def _expired(self, now: float) -> Iterator[tuple[Address, dict[str, Any]]]:
-        for address, envelope in self._items_at({"expires": {"$lte": now}}):
+        for address, envelope in item_envelopes(self._rows, {"expires": {"$lte": now}}):
             # Without a time to live another process has put it anew, since its end was written.
             if "ttl" in envelope and self._prolonged.get(address, now) <= now:
                 yield address, envelope
 
     def _any_present(self, namespace: Namespace, now: float) -> bool:
-        scope = Scope.of(namespace)
-        _, pairs, large = self.read((), [scope], now)
-        if scope.name in large:
-            return next(large[scope.name].all(None), None) is not None
-        return bool(pairs[namespace][1].alive.any())
+        [source] = self.read((), [("namespace", namespace)], now).sources.values()
+        if isinstance(source, LargeReader):
+            return next(source.all(None), None) is not None
+        return any(bool(snapshot.alive.any()) for _, snapshot in source)
 
     # -- parts of writing; the lock is held --
 
@@ -416,17 +413,7 @@ class Collection:
             for key in write.keys:
                 if (item := partition.get(key)) is not None:
                     before[row_id(namespace, key)] = Before(item.created_at, len(item.vectors))
-        return before | self._stored_before(unknown)
-
-    def _stored_before(self, ids: Sequence[str]) -> dict[str, Before]:
-        before: dict[str, Before] = {}
-        for page in cut(ids):
-            rows = self._rows.get(ids=page, include=["metadatas"])
-            for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
-                if metadata.get("state") != "tombstone":
-                    envelope = read_envelope(metadata)
-                    before[id] = Before(envelope["created_at"], envelope["vectors"])
-        return before
+        return before | stored_before(self._rows, unknown)
 
     def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, Before]) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""
@@ -438,7 +425,9 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(self, writes: Writes, gone: Mapping[str, Namespace]) -> dict[Namespace, Clock]:
+    def _emptied(
+        self, writes: Writes, gone: Mapping[str, Namespace]
+    ) -> dict[Namespace, VectorClock]:
         """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
         return {
@@ -447,7 +436,7 @@ class Collection:
             if self._loses_all(namespace, writes[namespace].deleted, gone)
         }
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         """Return up to which writes of others the cache is right: here there are no others."""
         return {namespace: {} for namespace in namespaces}
 
@@ -461,7 +450,10 @@ class Collection:
         return bool(ids) and ids <= gone.keys()
 
     def _land(
-        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+        self,
+        writes: Writes,
+        emptied: Mapping[Namespace, VectorClock],
+        gone: Mapping[str, Namespace],
     ) -> None:
         """Write to Chroma. Deletions ride along as tombstones, so that a batch is one call."""
         dims = self._dims
@@ -499,7 +491,7 @@ class Collection:
         """Keep the catalogue."""
         if emptied:
             self._announced.discard(namespace)
-        elif write.put:
+        elif write.put and namespace not in self._announced:
             self._announced.add(namespace)
         else:
             return
@@ -540,13 +532,3 @@ class Collection:
         ]
         for ids in cut(gone):
             self._rows.delete(ids)
-
-
-def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
-    """Return those of the sorted namespaces that begin with a prefix."""
-    return list(
-        itertools.takewhile(
-            lambda namespace: namespace[: len(prefix)] == prefix,
-            itertools.islice(known, bisect_left(known, prefix), None),
-        )
-    )

@@ -7,7 +7,6 @@ refresh it, read. A read writes nothing: the new end is kept in memory, where al
 from __future__ import annotations
 
 import logging
-import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, InvalidStateError
@@ -17,7 +16,7 @@ from typing import Any
 from langgraph.store.base import TTLConfig
 
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.rows import Address
 
 logger = logging.getLogger(__name__)
 
@@ -27,18 +26,21 @@ WRITE_AFTER = 60.0
 SWEEP_EVERY = 5.0
 """Minutes between two sweeps where nothing else is asked for, as in LangGraph's own stores."""
 
-Address = tuple[Namespace, str]
+LONGEST = 1e300
+"""Minutes that an item can be given to live: the end of a longer life is no finite number."""
 
 
 def check_ttl(minutes: Any) -> None:
     """Refuse what is no time to live.
 
     Raises:
-        ConfigurationError: If it is not a positive, finite number of minutes.
+        ConfigurationError: If it is not a positive number of minutes, `LONGEST` at most.
     """
     number = isinstance(minutes, (int, float)) and not isinstance(minutes, bool)
-    if not number or not math.isfinite(minutes) or minutes <= 0:
-        raise ConfigurationError(f"ttl is a number of minutes above 0, got {minutes!r}")
+    if not number or not 0 < minutes <= LONGEST:
+        raise ConfigurationError(
+            f"ttl is a number of minutes above 0 and up to {LONGEST:g}, got {minutes!r}"
+        )
 
 
 def check_ttl_config(config: TTLConfig | None) -> None:
@@ -78,9 +80,10 @@ class Prolonged:
         return self._ends.get(address, default)
 
     def update(self, ends: Mapping[Address, float]) -> None:
-        """Note new ends."""
+        """Note new ends, of which the later one counts."""
         with self._lock:
-            self._ends.update(ends)
+            for address, end in ends.items():
+                self._ends[address] = max(end, self._ends.get(address, end))
             if self._ends and self._timer is None:
                 self._timer = threading.Timer(WRITE_AFTER, self._due)
                 self._timer.daemon = True
@@ -119,14 +122,15 @@ class Sweeper:
 
     def start(self, minutes: float) -> Future[None]:
         """Start the thread, if it does not run; cancelling the future stops it."""
-        if self._thread is not None and self._thread.is_alive():
+        if self._thread is not None and self._thread.is_alive() and not self._stop.is_set():
             return self._done
-        self._stop.clear()
+        # Its own: a thread that was told to stop may still be sweeping.
+        self._stop = stop = threading.Event()
         self._done = Future()
-        self._done.add_done_callback(lambda done: self._stop.set() if done.cancelled() else None)
+        self._done.add_done_callback(lambda done: stop.set() if done.cancelled() else None)
         self._thread = threading.Thread(
             target=self._run,
-            args=(minutes * 60, self._done),
+            args=(min(minutes * 60, threading.TIMEOUT_MAX), stop, self._done),
             name="langgraph-memory-sweeper",
             daemon=True,
         )
@@ -141,8 +145,8 @@ class Sweeper:
             return not self._thread.is_alive()
         return True
 
-    def _run(self, seconds: float, done: Future[Any]) -> None:
-        while not self._stop.wait(seconds):
+    def _run(self, seconds: float, stop: threading.Event, done: Future[Any]) -> None:
+        while not stop.wait(seconds):
             try:
                 swept = self._sweep()
             except LangGraphMemoryError:

@@ -17,10 +17,13 @@ The pickle is searched for the ids of our rows, and never loaded.
 
 from __future__ import annotations
 
+import pickletools
 import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from langgraph_memory.store.tables import (
     StoredCollection,
@@ -37,6 +40,8 @@ _HEADER = struct.Struct("<i6QiI3QdQ")
 _ID = re.compile(rb"X\(\0\0\0(.{40})", re.DOTALL)  # a text of 40 bytes
 _MAPS = re.compile(rb"X\x0b\0\0\0(?:id_to_label|label_to_id)|X\x0c\0\0\0id_to_seq_id")
 _ELEMENTS = re.compile(rb"X\x14\0\0\0total_elements_addedJ(.{4})", re.DOTALL)
+
+_TOLERANCE = 0.01  # more is no rounding error
 
 FileState = list[list[str | int]]
 
@@ -93,7 +98,9 @@ def find_damage(directory: Path, collection: StoredCollection) -> str | None:
     """Return what is wrong with a collection's index, or `None`.
 
     Seen are files that are missing, cut off, or do not agree with each other, and rows whose
-    vector is neither in the files nor in the queue. Not seen are wrong bytes inside a file.
+    vector is neither in the files nor in the queue, and vectors that are not of length 1. Not seen
+    are other wrong bytes inside a file, nor anything of files that another version of Chroma lays
+    out otherwise.
 
     Raises:
         StoreError: If the database is not readable.
@@ -103,6 +110,8 @@ def find_damage(directory: Path, collection: StoredCollection) -> str | None:
         pickle = (folder / PICKLE).read_bytes()
         if damage := _damaged_pickle(pickle):
             return damage
+        if not _is_known_layout(pickle):
+            return None
         # Chroma does not load an index of which every row was deleted.
         if _maps(pickle)[0] and (damage := _damaged_files(folder, pickle, collection.dims)):
             return damage
@@ -133,13 +142,25 @@ def deleted_and_live(directory: Path, collection: StoredCollection) -> tuple[int
 
 
 def _damaged_pickle(pickle: bytes) -> str | None:
-    maps = _maps(pickle)
-    whole = pickle.startswith(b"\x80") and pickle.endswith(b".") and len(maps) == 3
-    if not whole or _elements(pickle) is None:
+    if not _is_known_layout(pickle):
+        return f"{PICKLE} is cut off" if _is_cut_off(pickle) else None
+    if not pickle.endswith(b"."):
         return f"{PICKLE} is cut off"
-    if maps[0] != maps[1]:
+    if _maps(pickle)[0] != _maps(pickle)[1]:
         return f"{PICKLE} contradicts itself"
     return None
+
+
+def _is_cut_off(pickle: bytes) -> bool:
+    """Go through a pickle of any layout, without carrying out what it says."""
+    try:
+        return not pickle or any(False for _ in pickletools.genops(pickle))
+    except ValueError:
+        return True
+
+
+def _is_known_layout(pickle: bytes) -> bool:
+    return len(_maps(pickle)) == 3 and _elements(pickle) is not None
 
 
 def _damaged_files(folder: Path, pickle: bytes, dims: int) -> str | None:
@@ -158,7 +179,29 @@ def _damaged_files(folder: Path, pickle: bytes, dims: int) -> str | None:
             return f"{name} has {found:,} bytes, expected {expected:,}"
     if not _links_whole((folder / "link_lists.bin").read_bytes(), header):
         return f"link_lists.bin does not hold the links of {header.elements:,} elements"
+    if wrong := _wrong_vectors(folder, header, dims):
+        return f"{wrong:,} vectors have another length than 1"
     return None
+
+
+def _wrong_vectors(folder: Path, header: _Header, dims: int) -> int:
+    """Count the vectors whose bytes, or the one of their length, cannot be what was written.
+
+    Ours have length 1, but for those of which an embedder made nothing but zeros.
+    """
+    record = np.dtype(
+        {
+            "names": ["vector"],
+            "formats": [("<f4", dims)],
+            "offsets": [header.vector_at],
+            "itemsize": header.record,
+        }
+    )
+    with np.errstate(all="ignore"):
+        vectors = np.fromfile(folder / "data_level0.bin", record)["vector"]
+        found = np.stack([np.vecdot(vectors, vectors), np.fromfile(folder / "length.bin", "<f4")])
+        whole = (np.abs(found - 1) < _TOLERANCE).all(axis=0) | (found == 0).all(axis=0)
+    return int((~whole).sum())
 
 
 def _links_whole(content: bytes, header: _Header) -> bool:

@@ -9,6 +9,7 @@ through page by page.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,11 +17,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, cut
+from langgraph_memory.store.chroma_rows import PAGE, WHOLE, ChromaRows
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import (
     Namespace,
     StoredItem,
+    is_item,
     items_from_rows,
     namespace_of,
     part_of,
@@ -28,12 +30,15 @@ from langgraph_memory.store.rows import (
     row_id,
 )
 
-FETCHED = (100, 800, 6_400)
-"""How many rows are fetched by meaning, one after the other until enough of them match."""
+FETCHED = (400, 1_600, 6_400)
+"""How many rows are fetched by meaning, one after the other until enough of them match.
+
+With 100 the nearest 10 of 60,000 were found to .98, with 400 to .99 and more
+(`benchmarks/large.py`)."""
 
 MARGIN = 4
-"""Times as many rows as are wanted are fetched at least: asked for 100, the index finds .94 of the
-nearest 100, but .998 of the nearest 10 (measured with Chroma 1.5.9)."""
+"""So many times as many matches as are wanted have to be there: of what it gives, the index finds
+the far part less surely."""
 
 FEW = 32
 """So many namespaces are named to Chroma; of more, those that are not meant are left out here."""
@@ -52,15 +57,26 @@ class Scope:
     namespaces: tuple[Namespace, ...]
 
     @classmethod
-    def of(cls, namespace: Namespace) -> Scope:
-        """Return the scope of one namespace, without those below it."""
-        return cls(("namespace", namespace), (namespace,))
+    def of(cls, name: ScopeName, known: Sequence[Namespace]) -> Scope:
+        """Return the scope of a name: one namespace, or those known below a prefix, sorted."""
+        kind, namespace = name
+        return cls(name, (namespace,) if kind == "namespace" else tuple(under(known, namespace)))
 
     @property
     def where(self) -> dict[str, Any] | None:
         """The scope as Chroma's filter; `None` is all rows."""
         parts = [part_of(namespace) for namespace in self.namespaces]
         return {"part": {"$in": parts}} if len(parts) <= FEW else None
+
+
+def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
+    """Return those of the sorted namespaces that begin with a prefix."""
+    return list(
+        itertools.takewhile(
+            lambda namespace: namespace[: len(prefix)] == prefix,
+            itertools.islice(known, bisect_left(known, prefix), None),
+        )
+    )
 
 
 class LargeReader:
@@ -100,20 +116,25 @@ class LargeReader:
             The items with their vectors, in no order; and whether the nearest are certainly among
             them.
         """
-        most = min(self._rows.count() - 1, max(FETCHED))
-        for count in sorted({max(count, MARGIN * wanted) for count in FETCHED}):
+        total = self._rows.count()
+        most = min(total - 1, max(FETCHED))
+        # Chroma takes long to filter, and most of what it would give is meant anyway.
+        where = self._where if 2 * self._total < total else None
+        for count in sorted({max(count, 2 * MARGIN * wanted) for count in FETCHED}):
             if count > most:
                 break
             found = self._rows.query(
                 query_embeddings=[vector],
                 n_results=count,
-                where=self._where,
+                where=where,
                 include=["metadatas"],
             )
             rows = found["metadatas"][0]
-            near = self._complete((row["part"], row["key"]) for row in rows if row.get("key"))
+            near = self._complete(
+                (row["part"], row["key"]) for row in rows if row.get("key") is not None
+            )
             near = [item for item in near if matches(item.value, filter or {})]
-            if len(near) >= wanted:
+            if len(near) >= MARGIN * wanted:
                 return near, False
             if len(rows) < count:
                 break
@@ -128,7 +149,7 @@ class LargeReader:
         )
 
     def last(self, filter: Mapping[str, Any] | None, limit: int) -> list[StoredItem]:
-        """Return items that meet a filter, of those first written last: `limit`, or some more.
+        """Return items of one namespace that were first written last: `limit`, or some more.
 
         Args:
             filter: A LangGraph filter.
@@ -138,11 +159,13 @@ class LargeReader:
             The items without vectors, in no order.
         """
         start, end = max(self._total - _LAST, 0), None
-        found = list(self._meant(self._between(start, end), filter))
+        found = {item.key: item for item in self._meant(self._between(start, end), filter)}
         while start and len(found) < limit:
             start, end = max(start - PAGE, 0), start
-            found += self._meant(self._between(start, end), filter)
-        return found
+            # Where others delete meanwhile, rows shift, and one can come twice.
+            page = self._meant(self._between(start, end), filter)
+            found = {item.key: item for item in page} | found
+        return list(found.values())
 
     # -- parts of the above --
 
@@ -180,7 +203,7 @@ class LargeReader:
         further = [
             row_id(namespace_of(metadata["part"]), metadata["key"], field)
             for metadata, _, _ in own
-            if metadata.get("value") is not None
+            if is_item(metadata)
             for field in range(1, read_envelope(metadata)["vectors"])
         ]
         rows = own + self._rows_of(further)
@@ -192,7 +215,6 @@ class LargeReader:
 
     def _rows_of(self, ids: Sequence[str]) -> list[tuple[Any, Any, Any]]:
         rows: list[tuple[Any, Any, Any]] = []
-        for page in cut(ids):
-            found = self._rows.get(ids=page, include=["metadatas", "documents", "embeddings"])
+        for found in self._rows.at(ids, WHOLE):
             rows += zip(found["metadatas"], found["documents"], found["embeddings"], strict=True)
         return rows

@@ -10,9 +10,9 @@ from pathlib import Path
 from langgraph_memory.embedding import Embed, Embedder, fingerprint_from_metadata
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.chroma_rows import COLLECTION
+from langgraph_memory.store.directory_lock import DirectoryLock, resolved
 from langgraph_memory.store.index_files import rows_and_vectors
-from langgraph_memory.store.owner import DirectoryLock
-from langgraph_memory.store.rebuild import Progress
+from langgraph_memory.store.rebuild import Progress, embedded
 from langgraph_memory.store.repair import (
     compact_collection,
     confirmed,
@@ -20,12 +20,11 @@ from langgraph_memory.store.repair import (
     examine,
     finish_interrupted,
     give_back_space,
+    note_whole,
     quarantine,
     repair,
-    replace,
-    say_checked,
+    replace_collection,
     stored,
-    vectors_from,
 )
 from langgraph_memory.store.tables import DATABASE, StoredCollection
 
@@ -72,7 +71,7 @@ def doctor(
         if damage is not None:
             made = repair(directory, main, damage, Embedder(embed), on_progress)
             done = (f"made {made:,} vectors again",)
-        return _report(directory, lock, damage, *done)
+        return _report(lock, damage, *done)
 
 
 def reembed(
@@ -96,15 +95,17 @@ def reembed(
     with _owned(path) as (directory, lock, main):
         embedder = Embedder(embed)
         fingerprint = confirmed(embedder, None)
-        damage = damage_since_checked(directory, lock, main)
+        damage = damage_since_checked(lock, main)
         known = fingerprint_from_metadata(main.metadata)
         if damage is None and known is not None and fingerprint.matches(known):
-            return _report(directory, lock, None)
+            return _report(lock, None)
         if damage is not None:
             quarantine(directory, main)
-        made = replace(directory, fingerprint, vectors_from(embedder), "Embedding", on_progress)
+        made = replace_collection(
+            directory, fingerprint, embedded(embedder), "Embedding", on_progress
+        )
         done = f"made {made:,} vectors with {fingerprint.describe()}"
-        return _report(directory, lock, damage, done)
+        return _report(lock, damage, done)
 
 
 def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
@@ -121,19 +122,19 @@ def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
         StoreError: If it cannot be read or written, or its index is broken: `doctor` repairs it.
     """
     with _owned(path) as (directory, lock, main):
-        damage = damage_since_checked(directory, lock, main)
+        damage = damage_since_checked(lock, main)
         if damage is not None:
             raise StoreError(f"the index in {directory} is broken ({damage}): doctor repairs it")
         before = _size(directory)
         compact_collection(directory, main, on_progress)
         give_back_space(directory)
-        return _report(directory, lock, None, f"gave back {before - _size(directory):,} bytes")
+        return _report(lock, None, f"gave back {before - _size(directory):,} bytes")
 
 
 @contextmanager
 def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollection]]:
     """Take a directory that holds a memory, for the time of a block."""
-    directory = Path(path).expanduser().resolve()
+    directory = resolved(path)
     if not (directory / DATABASE).is_file():
         raise ConfigurationError(f"there is no memory in {directory}: {DATABASE} is missing")
     lock = DirectoryLock(directory)
@@ -148,11 +149,11 @@ def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollec
         lock.release()
 
 
-def _report(directory: Path, lock: DirectoryLock, damage: str | None, *done: str) -> Report:
-    say_checked(directory, lock)
-    main = stored(directory, COLLECTION)
+def _report(lock: DirectoryLock, damage: str | None, *done: str) -> Report:
+    note_whole(lock)
+    main = stored(lock.directory, COLLECTION)
     assert main is not None
-    return Report(*rows_and_vectors(directory, main), (damage,) if damage else (), done)
+    return Report(*rows_and_vectors(lock.directory, main), (damage,) if damage else (), done)
 
 
 def _size(directory: Path) -> int:

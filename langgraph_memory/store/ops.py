@@ -5,7 +5,7 @@ They stand in a batch beside LangGraph's own, so that all that a recall reads co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,9 +20,11 @@ T = TypeVar("T")
 class Found(list[T]):
     """What a search found; a list that says how it was found."""
 
-    exact: bool = True
-    """Whether nothing that ranks higher can be missing. Not so where Chroma's index answered, in
-    namespaces too large to be kept in memory: it misses about one neighbour in a hundred."""
+    def __init__(self, items: Iterable[T] = (), *, exact: bool = True) -> None:
+        super().__init__(items)
+        self.exact = exact
+        """Whether nothing that ranks higher can be missing. Not so where Chroma's index answered,
+        in namespaces too large for memory: it misses about one neighbour in a hundred."""
 
 
 class HybridOp(NamedTuple):

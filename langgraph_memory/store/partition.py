@@ -1,4 +1,4 @@
-"""The rows of one namespace in memory, searched exactly, and a bounded cache of them.
+"""The rows of one namespace in memory, searched exactly.
 
 Chroma walks its whole index for a filtered query; one user's rows fit in memory and are compared
 with numpy in a tenth of a millisecond, with no neighbour missed.
@@ -24,24 +24,12 @@ from numpy.typing import NDArray
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import Namespace, StoredItem
-from langgraph_memory.store.stamps import Clock
+from langgraph_memory.store.vector_clock import VectorClock
 
 _MASKS_KEPT = 8
 _BLOCK = 64  # rows looked at together for the newest: more than are usually asked for
 _EMPTY_BYTES = 8_000  # a partition and its index, of a user who has nothing
 _ROW_OVERHEAD_BYTES = 1_200  # a decoded item, its postings and entries, measured on messages
-
-
-CACHE_BYTES = 256 * 1024 * 1024
-PARTITION_ROWS = 50_000
-
-
-class Limits(NamedTuple):
-    """How much of a collection is kept in memory."""
-
-    cache_bytes: int = CACHE_BYTES
-    partition_rows: int = PARTITION_ROWS
-    """How many rows a namespace, or all that one search looks through, may have for that."""
 
 
 class Snapshot(NamedTuple):
@@ -60,7 +48,7 @@ class Partition:
         self.namespace = namespace
         self.bytes = _EMPTY_BYTES
         self.lexical = LexicalIndex()
-        self.clock: Clock = {}
+        self.clock: VectorClock = {}
         """What the namespace's row said before this was loaded, where others write as well."""
         self._items: list[StoredItem] = []
         self._row_of: dict[str, int] = {}
@@ -104,10 +92,10 @@ class Partition:
         return snapshot._replace(alive=snapshot.alive & (self._ends[: snapshot.rows] > now))
 
     def prolong(self, key: str, end: float) -> None:
-        """Let an item with a time to live end at `end`, in seconds since 1970."""
+        """Let an item with a time to live end at `end` (seconds since 1970), if that is later."""
         row = self._row_of.get(key)
         if row is not None and self._ends is not None and self._items[row].ttl is not None:
-            self._ends[row] = end
+            self._ends[row] = max(end, self._ends[row])
 
     def item(self, row: int) -> StoredItem:
         """Return the item in a row."""
@@ -311,62 +299,3 @@ class _Mask:
         for row in (*range(low, self.low), *range(self.high, high)):
             self.values[row] = matches(items[row].value, self.filter)
         self.low, self.high = min(low, self.low), max(high, self.high)
-
-
-class PartitionCache:
-    """Partitions by namespace, within a budget of bytes; the least recently used leave."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.max_bytes = max_bytes
-        self._bytes = 0
-        self._partitions: OrderedDict[Namespace, Partition] = OrderedDict()
-        self._lock = threading.RLock()
-
-    def get(self, namespace: Namespace) -> Partition | None:
-        """Return a cached partition, and count it as used."""
-        with self._lock:
-            partition = self._partitions.get(namespace)
-            if partition is not None:
-                self._partitions.move_to_end(namespace)
-            return partition
-
-    def put(self, partition: Partition) -> None:
-        """Keep a partition, and let others go until the budget holds; the newest always stays."""
-        with self._lock:
-            self.drop(partition.namespace)
-            self._partitions[partition.namespace] = partition
-            self._bytes += partition.bytes
-            self._trim()
-
-    def apply(
-        self, namespace: Namespace, put: Sequence[StoredItem], deleted: Sequence[str]
-    ) -> None:
-        """Follow a write, if the partition is here. One write at a time."""
-        partition = self._partitions.get(namespace)
-        if partition is None:
-            return
-        before = partition.bytes
-        partition.apply(put, deleted)
-        with self._lock:
-            if self._partitions.get(namespace) is partition:
-                self._bytes += partition.bytes - before
-                if partition.wasteful:
-                    self.put(partition.compacted())
-                self._trim()
-
-    def drop(self, namespace: Namespace) -> None:
-        """Forget a partition: it is read anew when it is next needed."""
-        with self._lock:
-            partition = self._partitions.pop(namespace, None)
-            if partition is not None:
-                self._bytes -= partition.bytes
-
-    def clear(self) -> None:
-        """Forget all partitions."""
-        with self._lock:
-            self._partitions.clear()
-            self._bytes = 0
-
-    def _trim(self) -> None:
-        while self._bytes > self.max_bytes and len(self._partitions) > 1:
-            self.drop(next(iter(self._partitions)))

@@ -1,11 +1,15 @@
-"""A batch before it is carried out: checked, cleaned, and sorted by what has to be done. No I/O."""
+"""A batch before it is carried out: checked, cleaned, sorted by what has to be done; its writes.
+
+No I/O.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from langgraph.store.base import (
@@ -18,12 +22,13 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from langgraph_memory.embedding import replace_surrogates
+from langgraph_memory.embedding import Vectors, replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.expiry import check_ttl
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.ops import HybridOp, NewestOp
-from langgraph_memory.store.rows import Namespace, encode_value
+from langgraph_memory.store.rows import Address, Namespace, StoredItem, encode_value
+from langgraph_memory.store.writing import Write
 
 
 @dataclass(slots=True)
@@ -31,7 +36,7 @@ class Plan:
     """A batch sorted by what has to be done."""
 
     ops: list[Any]
-    puts: dict[tuple[Namespace, str], PutOp] = field(default_factory=dict)
+    puts: dict[Address, PutOp] = field(default_factory=dict)
     documents: list[str] = field(default_factory=list)
     text_counts: list[int] = field(default_factory=list)
     """How many of `documents` each put has, in the order of `puts`."""
@@ -61,6 +66,32 @@ def plan(ops: Iterable[Op | HybridOp | NewestOp], fields: Sequence[str]) -> Plan
         plan.documents += texts
         plan.text_counts.append(len(texts))
     return plan
+
+
+def writes(plan: Plan, vectors: Vectors, now: datetime) -> dict[Namespace, Write]:
+    """Return what the puts of a batch change, by namespace.
+
+    Args:
+        plan: The batch.
+        vectors: Those of its documents, of shape `(documents, dimensions)`.
+        now: When they are put.
+    """
+    writes: dict[Namespace, Write] = {}
+    start = 0
+    for op, count in zip(plan.puts.values(), plan.text_counts, strict=True):
+        write = writes.setdefault(op.namespace, Write())
+        if op.value is None:
+            write.deleted.append(op.key)
+            continue
+        texts = tuple(plan.documents[start : start + count])
+        own = vectors[start : start + count]
+        start += count
+        value = dict(op.value)
+        item = StoredItem(op.namespace, op.key, value, now, now, texts, own, size=len(str(value)))
+        if op.ttl is not None:
+            item = replace(item, ttl=op.ttl, expires=now.timestamp() + op.ttl * 60)
+        write.put.append(item)
+    return writes
 
 
 def labels(namespace: Iterable[str]) -> Namespace:

@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 
 _UNREADABLE = 3
 _PAGE = 1_000
+_SPARE = 64 * 1024 * 1024
 
 
 def find_fault(directory: Path, collection: str, rows: int) -> str | None:
@@ -53,6 +54,7 @@ def _try(directory: str, collection: str) -> str | None:
     from chromadb.config import Settings
     from chromadb.errors import ChromaError
 
+    _limit_files(Path(directory))
     try:
         client: Any = chromadb.PersistentClient(
             directory, settings=Settings(anonymized_telemetry=False)
@@ -68,6 +70,18 @@ def _try(directory: str, collection: str) -> str | None:
     except (ChromaError, RuntimeError, ValueError, IndexError) as error:
         return str(error)
     return None
+
+
+def _limit_files(directory: Path) -> None:
+    """Let no file grow far: opening a half-written index, Chroma has made terabytes of one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    largest = max(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limit = 2 * largest + _SPARE if hard == resource.RLIM_INFINITY else hard
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
 
 
 if __name__ == "__main__":

@@ -21,16 +21,13 @@ from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import query_weights
-from langgraph_memory.store.collection import Collection, Pair
-from langgraph_memory.store.expiry import Address
-from langgraph_memory.store.large import LargeReader, Scope
+from langgraph_memory.store.collection import Collection, Pair, Source
+from langgraph_memory.store.large import LargeReader, ScopeName
 from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores
 from langgraph_memory.store.partition import Partition
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.rows import Address, Namespace, StoredItem
 
 T = TypeVar("T")
-Source = Sequence[Pair] | LargeReader
-"""Where an operation looks: partitions in memory, or what is too large for that."""
 
 NEAR = 200
 """How many of the nearest items a hybrid search compares by words where it cannot compare all."""
@@ -65,21 +62,19 @@ class Reader:
         """Return what each operation reads; `None` for a put."""
         results: list[Any] = [None] * len(ops)
         gets = [i for i, op in enumerate(ops) if isinstance(op, GetOp)]
-        scopes = {i: self._scopes(op) for i, op in enumerate(ops)}
-        found, pairs, large = self._collection.read(
+        names = [_names(op) for op in ops]
+        read = self._collection.read(
             [(ops[i].namespace, ops[i].key) for i in gets],
-            [scope for of_op in scopes.values() for scope in of_op],
+            list(dict.fromkeys(itertools.chain.from_iterable(names))),
             self._omit_after,
+            any(isinstance(op, ListNamespacesOp) for op in ops),
         )
-        for i, item in zip(gets, found, strict=True):
+        for i, item in zip(gets, read.items, strict=True):
             if item is not None:
                 results[i] = _item(item)
                 self._prolong(ops[i], [item])
         for i, op in enumerate(ops):
-            sources = [
-                large.get(scope.name) or [pairs[ns] for ns in scope.namespaces]
-                for scope in scopes[i]
-            ]
+            sources = [read.sources[name] for name in names[i]]
             if isinstance(op, SearchOp):
                 results[i] = self._search(op, *sources)
             elif isinstance(op, HybridOp):
@@ -87,7 +82,7 @@ class Reader:
             elif isinstance(op, NewestOp):
                 results[i] = _newest(op, *sources)
             elif isinstance(op, ListNamespacesOp):
-                results[i] = list_namespaces(self._known(), op)
+                results[i] = list_namespaces(self._living(read.namespaces), op)
         if self._prolonged:
             self._collection.prolong(self._prolonged)
         return results
@@ -97,23 +92,12 @@ class Reader:
             for item in items:
                 if item.ttl is not None:
                     end = self._now + item.ttl * 60
-                    self._prolonged[item.namespace, item.key] = end
+                    self._prolonged[item.namespace, item.key] = max(end, item.expires)
 
-    def _known(self) -> list[Namespace]:
+    def _living(self, known: Sequence[Namespace]) -> Sequence[Namespace]:
         if self._omit_after is None:
-            return self._collection.namespaces()
+            return known
         return self._collection.living_namespaces(self._omit_after)
-
-    def _scopes(self, op: Any) -> Sequence[Scope]:
-        """Return the namespaces that an operation looks through."""
-        if isinstance(op, HybridOp):
-            return [Scope.of(namespace) for namespace in dict.fromkeys(op.namespaces)]
-        if isinstance(op, NewestOp):
-            return [Scope.of(op.namespace)]
-        if isinstance(op, SearchOp):
-            prefix = tuple(op.namespace_prefix)
-            return [Scope(("prefix", prefix), tuple(self._collection.namespaces(prefix)))]
-        return ()
 
     def _search(self, op: SearchOp, source: Source) -> Found[SearchItem]:
         end = op.offset + op.limit
@@ -128,7 +112,7 @@ class Reader:
             ranked = _ranked(self._best(op, source, end))
         page = ranked[op.offset : end]
         self._prolong(op, (item for _, item in page))
-        return _found((_search_item(item, score) for score, item in page), exact)
+        return Found((_search_item(item, score) for score, item in page), exact=exact)
 
     def _best(
         self, op: SearchOp, pairs: Sequence[Pair], count: int
@@ -152,7 +136,7 @@ class Reader:
                 exact = exact and sure
             else:
                 pairs += source
-        return _found(self._matches(op, vector, pairs), exact)
+        return Found(self._matches(op, vector, pairs), exact=exact)
 
     def _matches(
         self, op: HybridOp, vector: NDArray[np.float32] | None, pairs: Sequence[Pair]
@@ -184,6 +168,17 @@ class Reader:
         )
         scores = (column[best].tolist() for column in (cosine, bm25, coverage, relevance))
         return [Match(*match) for match in zip(items, *scores, strict=True)]
+
+
+def _names(op: Any) -> Sequence[ScopeName]:
+    """Return the names of what an operation looks through."""
+    if isinstance(op, HybridOp):
+        return [("namespace", namespace) for namespace in dict.fromkeys(op.namespaces)]
+    if isinstance(op, NewestOp):
+        return [("namespace", op.namespace)]
+    if isinstance(op, SearchOp):
+        return [("prefix", tuple(op.namespace_prefix))]
+    return ()
 
 
 def top(scores: Scores, count: int) -> NDArray[np.intp]:
@@ -260,19 +255,14 @@ def _latest(source: Source, filter: dict[str, Any] | None, count: int) -> list[S
 def _newest(op: NewestOp, source: Source) -> Found[StoredItem]:
     if isinstance(source, LargeReader):
         last = source.last(op.filter, op.limit)
-        return _found(heapq.nlargest(op.limit, last, key=partial(_place, by=op.by)), exact=False)
+        newest = heapq.nlargest(op.limit, last, key=partial(_place, by=op.by))
+        return Found(newest, exact=False)
     [(partition, snapshot)] = source
     return Found(itertools.islice(partition.newest(op.filter, snapshot, op.by), op.limit))
 
 
 def _place(item: StoredItem, by: str | None) -> tuple[str, int]:
     return ("" if by is None else str(item.value.get(by)), item.order)
-
-
-def _found(items: Iterable[T], exact: bool) -> Found[T]:
-    found = Found(items)
-    found.exact = exact
-    return found
 
 
 def _item(item: StoredItem) -> Item:

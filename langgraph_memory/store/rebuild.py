@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -31,7 +31,7 @@ from langgraph_memory.embedding import (
     seeded_vector,
 )
 from langgraph_memory.errors import StoreError
-from langgraph_memory.store.chroma_rows import COLLECTION, SCHEMA, chroma_errors
+from langgraph_memory.store.chroma_rows import COLLECTION, CONFIGURATION, SCHEMA, chroma_errors, cut
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +47,14 @@ VectorsOf = Callable[[Any], Vectors]
 _PAGE = 500  # rows a call: what a kill costs to embed again
 
 
-def embedded(embedder: Embedder, dims: int) -> VectorsOf:
-    """Return vectors made from the rows' texts; rows without a text get a seeded one."""
+def embedded(embedder: Embedder) -> VectorsOf:
+    """Return vectors made from the rows' texts; rows without a text get a seeded one.
+
+    Args:
+        embedder: One whose fingerprint is whole.
+    """
+    dims = embedder.fingerprint.dims
+    assert dims is not None
 
     def vectors_of(page: Any) -> Vectors:
         texts = [text or "" for text in page["documents"]]
@@ -139,7 +145,7 @@ def _begun(client: Any, fingerprint: Fingerprint) -> Any:
         NEXT,
         embedding_function=None,
         metadata=_metadata(fingerprint),
-        configuration={"hnsw": {"space": "cosine"}},
+        configuration=CONFIGURATION,
     )
 
 
@@ -149,7 +155,8 @@ def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress) -> s
     with chroma_errors("reading the old collection"):
         ids = old.get(include=[])["ids"]
     kept: set[str] = set()
-    for done, page_ids in _pages(ids):
+    done = 0
+    for page_ids in cut(ids, _PAGE):
         with chroma_errors("reading the old collection"):
             page = _without_tombstones(old.get(ids=page_ids, include=include))
             missing = _not_yet(new, page)
@@ -163,6 +170,7 @@ def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress) -> s
                     metadatas=missing["metadatas"],
                     documents=[text or "" for text in missing["documents"]],
                 )
+        done += len(page_ids)
         on_progress(done, len(ids))
     return kept
 
@@ -206,12 +214,5 @@ def _select(page: Any, chosen: Sequence[bool]) -> Any:
 def _drop_others(new: Any, kept: set[str]) -> None:
     """Delete what the old collection does not have any more."""
     others = [id for id in new.get(include=[])["ids"] if id not in kept]
-    for _, page in _pages(others):
+    for page in cut(others, _PAGE):
         new.delete(ids=page)
-
-
-def _pages(ids: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield pages of ids, each with how many there are up to its end."""
-    for start in range(0, len(ids), _PAGE):
-        page = list(ids[start : start + _PAGE])
-        yield start + len(page), page

@@ -18,12 +18,12 @@ from langgraph_memory.embedding import PROBE, Embedder, Fingerprint, fingerprint
 from langgraph_memory.errors import StoreError
 from langgraph_memory.store.chroma_rows import COLLECTION
 from langgraph_memory.store.client import opened_client
+from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.index_files import (
     deleted_and_live,
     file_state,
     find_damage,
 )
-from langgraph_memory.store.owner import DirectoryLock
 from langgraph_memory.store.probe import find_fault
 from langgraph_memory.store.rebuild import (
     NEXT,
@@ -52,7 +52,7 @@ MIN_DELETED = 1_000
 """An index with fewer deleted elements is left as it is: Chroma writes to it every 1,000 rows."""
 
 
-def make_ready(directory: Path, lock: DirectoryLock, embedder: Embedder) -> None:
+def make_ready(lock: DirectoryLock, embedder: Embedder) -> None:
     """Finish what was interrupted, repair a broken index, compact one that is mostly deleted.
 
     The index is examined if something wrote to its files since they were last known to be whole:
@@ -62,11 +62,12 @@ def make_ready(directory: Path, lock: DirectoryLock, embedder: Embedder) -> None
         StoreError: If the directory cannot be repaired; what it holds is left in place.
         EmbedderMismatchError: If vectors have to be made, and another embedder made the others.
     """
+    directory = lock.directory
     finish_interrupted(directory)
     main = stored(directory, COLLECTION)
     if main is None:
         return
-    damage = damage_since_checked(directory, lock, main)
+    damage = damage_since_checked(lock, main)
     if damage is not None:
         repair(directory, main, damage, embedder)
     elif compaction_due(*deleted_and_live(directory, main)):
@@ -96,19 +97,17 @@ def finish_interrupted(directory: Path) -> None:
             finish_swap(client)
 
 
-def damage_since_checked(
-    directory: Path, lock: DirectoryLock, collection: StoredCollection
-) -> str | None:
+def damage_since_checked(lock: DirectoryLock, collection: StoredCollection) -> str | None:
     """Return what is wrong with the index, examined only if something has written to it."""
-    if file_state(directory, collection) == lock.checked:
+    if file_state(lock.directory, collection) == lock.checked:
         return None
-    return examine(directory, collection)
+    return examine(lock.directory, collection)
 
 
-def say_checked(directory: Path, lock: DirectoryLock) -> None:
-    """Note that the index is whole as it is now."""
-    main = stored(directory, COLLECTION)
-    lock.say_checked(file_state(directory, main) if main else [])
+def note_whole(lock: DirectoryLock) -> None:
+    """Note for the next owner that the index is whole as it is now."""
+    main = stored(lock.directory, COLLECTION)
+    lock.say_checked(file_state(lock.directory, main) if main else [])
 
 
 def examine(directory: Path, collection: StoredCollection) -> str | None:
@@ -143,8 +142,8 @@ def repair(
         damage,
         f"Its files were moved to {moved}" if moved else "It has no files",
     )
-    count = replace(
-        directory, known or fingerprint, vectors_from(embedder), "Repairing", on_progress
+    count = replace_collection(
+        directory, known or fingerprint, embedded(embedder), "Repairing", on_progress
     )
     logger.warning("the vector index in %s is whole again: %s rows", directory, f"{count:,}")
     return count
@@ -152,13 +151,13 @@ def repair(
 
 def compact_collection(
     directory: Path, collection: StoredCollection, on_progress: Progress | None = None
-) -> int:
-    """Copy a collection without its deleted elements; return how many rows there are."""
+) -> None:
+    """Copy a collection without its deleted elements."""
     fingerprint = fingerprint_from_metadata(collection.metadata)
     if fingerprint is None:  # never written to
-        return 0
+        return
     logger.info("compacting %s", directory)
-    return replace(directory, fingerprint, copied, "Compacting", on_progress)
+    replace_collection(directory, fingerprint, copied, "Compacting", on_progress)
 
 
 def confirmed(embedder: Embedder, known: Fingerprint | None) -> Fingerprint:
@@ -172,21 +171,14 @@ def confirmed(embedder: Embedder, known: Fingerprint | None) -> Fingerprint:
     return embedder.fingerprint
 
 
-def vectors_from(embedder: Embedder) -> VectorsOf:
-    """Return the vectors of an embedder whose fingerprint is whole."""
-    dims = embedder.fingerprint.dims
-    assert dims is not None
-    return embedded(embedder, dims)
-
-
-def replace(
+def replace_collection(
     directory: Path,
     fingerprint: Fingerprint,
     vectors_of: VectorsOf,
     doing: str,
     on_progress: Progress | None,
 ) -> int:
-    """Rebuild the collection, and give back the space that the old one took."""
+    """Rebuild the collection, give back the space that the old one took, and count its rows."""
     begun = stored(directory, NEXT)
     broken = begun is not None and examine(directory, begun) is not None
     with opened_client(directory) as client, _shown(doing, on_progress) as progress:
@@ -215,7 +207,7 @@ def quarantine(directory: Path, collection: StoredCollection) -> Path | None:
     return place
 
 
-def give_back_space(directory: Path) -> list[Path]:
+def give_back_space(directory: Path) -> None:
     """Delete the index directories of deleted collections, and the free pages of the database.
 
     Raises:
@@ -230,7 +222,6 @@ def give_back_space(directory: Path) -> list[Path]:
             connection.execute("VACUUM")
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"cannot give back the unused space of {directory}: {error}") from error
-    return orphans
 
 
 def _orphans(directory: Path, segments: set[str]) -> list[Path]:

@@ -10,7 +10,7 @@ row besides, which the catalogue of namespaces is read from. A row's metadata:
 | `value` | a JSON envelope: the item's value, its times, its number of vectors, its time to live |
 | `expires` | when an item with a time to live ends, in seconds since 1970 |
 | `state` | absent for an item; else `unindexed`, `vector`, `namespace`, `emptied`, `tombstone` |
-| `w_...`, `emptied` | on a server: who wrote to a namespace, and when it was empty (`stamps`) |
+| `w_...`, `emptied` | on a server: who wrote there, and when it was empty (`vector_clock`) |
 | `user`, `project` or `agent` | our own records: the owner's id as it was given |
 | `type` | our own records: note, episode, message, document |
 | `outcome`, `quality_score`, `duration_ms`, `token_cost` | episodes |
@@ -34,6 +34,8 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.scope import owner_of
 
 Namespace = tuple[str, ...]
+Address = tuple[Namespace, str]
+"""Where an item is: its namespace and its key."""
 
 MAX_DEPTH = 256
 """How deeply a value may be nested: Python reads no more than some hundred levels."""
@@ -171,6 +173,11 @@ def tombstone(id: str, dims: int) -> Row:
     return Row(id, metadata, "", seeded_vector(id, dims))
 
 
+def is_item(metadata: Mapping[str, Any]) -> bool:
+    """Whether a row is that of an item, and not one beside it."""
+    return metadata.get("state") in (None, "unindexed")
+
+
 def read_envelope(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an item row says of its item, with times as times."""
     envelope: dict[str, Any] = json.loads(metadata["value"])
@@ -193,11 +200,10 @@ def items_from_rows(
     further: dict[tuple[str, str], list[int]] = {}
     own: list[int] = []
     for i, metadata in enumerate(metadatas):
-        state = metadata.get("state")
-        if state == "vector":
-            further.setdefault((metadata["part"], metadata["key"]), []).append(i)
-        elif state in (None, "unindexed"):
+        if is_item(metadata):
             own.append(i)
+        elif metadata["state"] == "vector":
+            further.setdefault((metadata["part"], metadata["key"]), []).append(i)
     namespaces = {part: namespace_of(part) for part in {metadatas[i]["part"] for i in own}}
     items = []
     for i in own:

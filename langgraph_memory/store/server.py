@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.store.chroma_rows import chroma_errors
+from langgraph_memory.store.client import settings
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -29,11 +31,12 @@ def is_url(path: object) -> bool:
     return isinstance(path, str) and path.lower().startswith(("http://", "https://"))
 
 
-def connect(url: str, settings: Any) -> Any:
+def connect(url: str) -> Any:
     """Return a client of the Chroma server at a URL.
 
     Raises:
         ConfigurationError: If it is not the URL of a server.
+        StoreError: If there is no Chroma server, now or at all.
     """
     import chromadb
     import httpx
@@ -48,7 +51,9 @@ def connect(url: str, settings: Any) -> Any:
             "a Chroma server is named http://host:port; for headers, a token, a tenant or a "
             "database pass client=chromadb.HttpClient(...)"
         )
-    client = chromadb.HttpClient(url, ssl=url.lower().startswith("https"), settings=settings)
+    ssl = url.lower().startswith("https")
+    with chroma_errors(f"opening {url}, which should be a Chroma server"):
+        client = chromadb.HttpClient(url, ssl=ssl, settings=settings())
     for session in _sessions(client):
         session.timeout = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
     return client
@@ -77,14 +82,14 @@ def is_server(client: Any) -> bool:
     return kind.endswith("FastAPI")
 
 
-def address(client: Any) -> str:
+def url_of(client: Any) -> str:
     """Return the URL of a client's server, for messages."""
-    settings = client.get_settings()
-    host = str(settings.chroma_server_host)
+    configured = client.get_settings()
+    host = str(configured.chroma_server_host)
     if is_url(host):
         return host
-    scheme = "https" if settings.chroma_server_ssl_enabled else "http"
-    return f"{scheme}://{host}:{settings.chroma_server_http_port}"
+    scheme = "https" if configured.chroma_server_ssl_enabled else "http"
+    return f"{scheme}://{host}:{configured.chroma_server_http_port}"
 
 
 def patiently(call: Callable[[], T], server: str) -> T:

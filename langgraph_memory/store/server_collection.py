@@ -1,38 +1,39 @@
 """A collection on a Chroma server, which other processes read and write at the same time.
 
-Each call asks the rows of the namespaces for their clocks (`stamps`) and drops the partitions that
-another process has written to. Each write raises this process's numbers in the call that carries
-the items. Nothing is deleted while others may write: Chroma has no delete that asks first, and one
-that comes after our tombstone would take what another process put there in between. Tombstones
-stay, with neither text nor namespace, until their key is put again or the folder is opened
-directly.
+Each call asks the rows of the namespaces for their clocks (`vector_clock`) and drops the partitions
+that another process has written to. Each write raises this process's numbers in the call that
+carries the items. Nothing is deleted while others may write: Chroma has no delete that asks first,
+and one that comes after our tombstone would take what another process put there in between.
+Tombstones stay, with neither text nor namespace, until their key is put again or the folder is
+opened directly.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_memory.embedding import Fingerprint
-from langgraph_memory.store.chroma_rows import PAGE, ChromaRows, Where, cut
-from langgraph_memory.store.collection import Collection, Large, Pair, under
-from langgraph_memory.store.expiry import Address
-from langgraph_memory.store.large import Scope
-from langgraph_memory.store.partition import Limits, Partition
+from langgraph_memory.store.chroma_rows import ChromaRows
+from langgraph_memory.store.collection import Collection, Reading
+from langgraph_memory.store.large import Scope, ScopeName, under
+from langgraph_memory.store.loading import listed_namespaces, stored_before
+from langgraph_memory.store.partition import Partition
+from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.rows import (
+    Address,
     Namespace,
     Row,
-    StoredItem,
     namespace_row,
     row_id,
     tombstone,
 )
-from langgraph_memory.store.server import address, patiently
-from langgraph_memory.store.stamps import (
-    Clock,
+from langgraph_memory.store.server import patiently, url_of
+from langgraph_memory.store.vector_clock import (
+    VectorClock,
     clock_of,
     covers,
     emptied_marks,
@@ -49,17 +50,8 @@ class ServerRows(ChromaRows):
     """The calls to a collection of a server, which wait while it is away."""
 
     def __init__(self, client: Any, name: str) -> None:
-        self._server = address(client)
+        self._server = url_of(client)
         super().__init__(client, name)
-
-    def pages(self, where: Where, include: Sequence[str]) -> Iterator[Any]:
-        first = self.get(where=where, limit=PAGE, include=include)
-        yield first
-        if len(first["ids"]) == PAGE:
-            # Pages by offset would shift when a row among them becomes a tombstone.
-            known = set(first["ids"])
-            for ids in cut([id for id in self.ids(where) if id not in known]):
-                yield self.get(ids=ids, include=include)
 
     def look_again(self) -> None:
         """Read the collection's own metadata anew, which Chroma's client keeps as it was."""
@@ -90,26 +82,45 @@ class ServerCollection(Collection):
             super().confirm(fingerprint)
 
     def read(
-        self, addresses: Sequence[Address], scopes: Sequence[Scope], now: float | None = None
-    ) -> tuple[list[StoredItem | None], dict[Namespace, Pair], Large]:
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName] = (),
+        now: float | None = None,
+        listing: bool = False,
+    ) -> Reading:
+        if listing or any(kind == "prefix" for kind, _ in names):
+            with self._lock:  # no write of this process comes between
+                known = self.namespaces()
+                self._drop_outdated(self._clocks(self._kept(addresses, names, known)))
+                return self._loaded(addresses, names, now, known)
         self._check_usable()
-        if not scopes:
+        if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
-            return [stored.get(row_id(*address)) for address in addresses], {}, {}
-        kept = {ns for s in scopes if s.name not in self._large for ns in s.namespaces}
-        clocks = self._clocks(kept | {namespace for namespace, _ in addresses})
+            return Reading([stored.get(row_id(*address)) for address in addresses], {}, ())
+        clocks = self._clocks(self._kept(addresses, names, ()))
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
-            return super().read(addresses, scopes, now)
+            return super().read(addresses, names, now)
         with self._lock:  # else a load that began before these clocks could end now
             self._drop_outdated(clocks)
-            return super().read(addresses, scopes, now)
+            return self._loaded(addresses, names, now, ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
         self._check_usable()
-        return under(self._listed(), prefix)
+        return under(listed_namespaces(self._rows), prefix)
 
     # -- parts of what the base does --
+
+    def _kept(
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName],
+        known: Sequence[Namespace],
+    ) -> set[Namespace]:
+        """Return the namespaces of which partitions in memory may be read."""
+        scopes = [Scope.of(name, known) for name in names if name not in self._large]
+        kept = {namespace for scope in scopes for namespace in scope.namespaces}
+        return kept | {namespace for namespace, _ in addresses}
 
     def _clean_up(self) -> None:
         """Leave tombstones: another process may be putting their keys."""
@@ -121,16 +132,34 @@ class ServerCollection(Collection):
             partition.clock = clocks[partition.namespace]
         return partitions
 
-    def _before(self, writes: Writes) -> dict[str, Before]:
-        return self._stored_before(touched_ids(writes))
+    def _write_ends(self, ends: Mapping[str, float]) -> None:
+        # Another process may have put an item anew meanwhile, or let it live for longer.
+        found = self._rows.get(ids=list(ends), include=["metadatas"])
+        stored = {
+            id: metadata.get("expires")
+            for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
+        }
+        later = {
+            id: end
+            for id, end in ends.items()
+            if (before := stored.get(id)) is not None and before < end
+        }
+        if later:
+            super()._write_ends(later)
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _before(self, writes: Writes) -> dict[str, Before]:
+        return stored_before(self._rows, touched_ids(writes))
+
+    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         clocks = self._clocks(namespaces)
         self._drop_outdated(clocks)
         return clocks
 
     def _land(
-        self, writes: Writes, emptied: Mapping[Namespace, Clock], gone: Mapping[str, Namespace]
+        self,
+        writes: Writes,
+        emptied: Mapping[Namespace, VectorClock],
+        gone: Mapping[str, Namespace],
     ) -> None:
         dims = self._dims
         putting = {namespace for namespace, write in writes.items() if write.put}
@@ -170,21 +199,20 @@ class ServerCollection(Collection):
 
     # -- clocks --
 
-    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, Clock]:
+    def _clocks(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         """Return what the rows of namespaces say now."""
-        clocks: dict[Namespace, Clock] = {namespace: {} for namespace in namespaces}
+        clocks: dict[Namespace, VectorClock] = {namespace: {} for namespace in namespaces}
         namespace_by_id = {row_id(namespace): namespace for namespace in clocks}
-        for page in cut(list(namespace_by_id)):
-            rows = self._rows.get(ids=page, include=["metadatas"])
+        for rows in self._rows.at(list(namespace_by_id), ["metadatas"]):
             for id, metadata in zip(rows["ids"], rows["metadatas"], strict=True):
                 clocks[namespace_by_id[id]] = clock_of(metadata)
         return clocks
 
-    def _is_current(self, namespace: Namespace, clock: Clock) -> bool:
+    def _is_current(self, namespace: Namespace, clock: VectorClock) -> bool:
         partition = self._cache.get(namespace)
         return partition is not None and covers(partition.clock, clock, self._own)
 
-    def _drop_outdated(self, clocks: Mapping[Namespace, Clock]) -> None:
+    def _drop_outdated(self, clocks: Mapping[Namespace, VectorClock]) -> None:
         for namespace, clock in clocks.items():
             if not self._is_current(namespace, clock):
                 self._cache.drop(namespace)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from langgraph_memory.store.chroma_rows import PAGE
-from langgraph_memory.store.expiry import Address
-from langgraph_memory.store.rows import Namespace, Row, StoredItem, item_rows, row_id
+from langgraph_memory.store.rows import Address, Namespace, Row, StoredItem, item_rows, row_id
 
 
 @dataclass(slots=True)
@@ -67,14 +66,17 @@ def grown_by(namespace: Namespace, write: Write, before: Mapping[str, Before]) -
 
 
 def deletions(items: Iterable[tuple[Address, int]]) -> Iterator[dict[Namespace, Write]]:
-    """Yield writes that Chroma takes at once, to delete items with so many vectors each."""
+    """Yield writes that Chroma takes at once, to delete items with so many vectors each.
+
+    A namespace counts as a row too: its own may go with its last item.
+    """
     writes: dict[Namespace, Write] = {}
     total = 0
     for (namespace, key), vectors in items:
-        rows = max(vectors, 1)
+        rows = max(vectors, 1) + (namespace not in writes)
         if writes and total + rows > PAGE:
             yield writes
-            writes, total = {}, 0
+            writes, total, rows = {}, 0, max(vectors, 1) + 1
         writes.setdefault(namespace, Write()).deleted.append(key)
         total += rows
     if writes:

@@ -92,7 +92,7 @@ def chroma_server_store(
     index: IndexConfig | None, ttl: TTLConfig | None, clock: Clock
 ) -> Iterator[BaseStore]:
     if not BINARY.exists():
-        raise Skipped(f"there is no {BINARY}")
+        raise Skipped("the program `chroma`, which comes with chromadb, is not beside Python")
     server = shared_server()
     server.clear()
     config = index if index is not None else IndexConfig(embed=HashingEmbeddings())

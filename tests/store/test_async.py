@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 from blockbuster import BlockBuster, BlockingError, blockbuster_ctx
-from langgraph.store.base import GetOp, PutOp, SearchOp
+from langgraph.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
 
+from langgraph_memory import open_store as open_in_a_loop
 from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.ops import NewestOp
 from tests.store.support import EMBED, keys, open_store
 
@@ -252,6 +254,30 @@ def test_reads_of_one_batch_see_all_of_another_or_nothing(ops: list[Any], cache_
 
 
 @pytest.mark.parametrize("cache_bytes", [10**9, 0], ids=["cached", "evicted"])
+@pytest.mark.usefixtures("eager_switching")
+def test_reads_of_one_batch_see_a_new_namespace_with_all_of_its_batch(cache_bytes: int) -> None:
+    with ChromaStore.in_memory(embed=EMBED, cache_bytes=cache_bytes) as store:
+
+        def write(number: int) -> None:
+            puts = [(("a", "counter"), "k"), (("a", str(number)), "k")]
+            store.batch([PutOp(*address, {"n": number}, index=False) for address in puts])
+
+        def read() -> None:
+            counter, found, namespaces = store.batch(
+                [
+                    GetOp(("a", "counter"), "k"),
+                    SearchOp(("a",), limit=99),
+                    ListNamespacesOp(limit=99),
+                ]
+            )
+            assert len(found) == len(namespaces) == counter.value["n"] + 2
+
+        write(0)
+        read()
+        while_writing(lambda: list(map(write, range(1, 50))), read, read)
+
+
+@pytest.mark.parametrize("cache_bytes", [10**9, 0], ids=["cached", "evicted"])
 def test_threads_read_their_own_writes_and_none_is_lost(tmp_path: Path, cache_bytes: int) -> None:
     """Also where each search loads its namespace anew while others write to it."""
     with open_store(tmp_path, cache_bytes=cache_bytes) as store:
@@ -273,3 +299,21 @@ def test_threads_read_their_own_writes_and_none_is_lost(tmp_path: Path, cache_by
     with open_store(tmp_path) as store:
         assert sorted(keys(store.search(("shared",), limit=100))) == expected
         assert len(store.search((), limit=1_000)) == 4 * 4 + len(expected)
+
+
+async def test_a_directory_whose_opening_was_cancelled_is_free_again(tmp_path: Path) -> None:
+    async def use() -> None:
+        async with open_in_a_loop(tmp_path, embed=EMBED):
+            pytest.fail("it was cancelled before")
+
+    task = asyncio.create_task(use())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    opening = [t for t in threading.enumerate() if t.name.startswith("langgraph-memory-opening")]
+    for thread in opening:
+        await asyncio.to_thread(thread.join)
+    lock = DirectoryLock(tmp_path)
+    await asyncio.to_thread(lock.acquire)
+    await asyncio.to_thread(lock.release)

@@ -202,6 +202,14 @@ def test_a_home_directory_may_be_written_as_a_tilde(
     assert (tmp_path / "memory" / "chroma.sqlite3").is_file()
 
 
+@pytest.mark.parametrize("path", ["~no-user-of-that-name/m", "a\0b", "loop/m"], ids=repr)
+def test_a_path_that_cannot_be_is_a_store_error(tmp_path: Path, path: str) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    path = path if path.startswith("~") else f"{tmp_path}/{path}"
+    with pytest.raises(StoreError, match="cannot use the directory"):
+        open_store(path)
+
+
 def test_an_empty_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be the current directory, which nobody means who forgot to set a variable."""
     monkeypatch.chdir(tmp_path)

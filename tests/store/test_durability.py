@@ -178,7 +178,7 @@ def test_a_batch_that_is_too_large_leaves_the_store_usable(
     tmp_path: Path, opened: ChromaStore
 ) -> None:
     too_many = [PutOp(("a",), str(i), {"n": i}, index=False) for i in range(5_461)]
-    with pytest.raises(StoreError, match="split it"):
+    with pytest.raises(StoreError, match=r"5,46\d rows; Chroma takes 5,461 at once: split it"):
         opened.batch([*too_many, PutOp(("a",), "k", None)])
     assert everything(opened) == BEFORE
     opened.close()
@@ -222,7 +222,8 @@ async def test_what_is_in_memory_is_read_without_chroma(
 def test_more_rows_than_one_page_are_read_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.collection.PAGE", 7)
+    for module in ("chroma_rows", "loading"):
+        monkeypatch.setattr(f"langgraph_memory.store.{module}.PAGE", 7)
     with open_store(tmp_path) as store:
         for part in range(3):
             names = [f"{part}-{i}" for i in range(20)]

@@ -39,6 +39,26 @@ def omitting(clock: ManualClock) -> Iterator[ChromaStore]:
 # -- what reads prolong ---------------------------------------------------------------------------
 
 
+def test_a_life_that_is_prolonged_while_its_namespace_is_loaded_is_known_there(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(tmp_path, ttl=OMIT, clock=clock) as store:
+        store.put(NS, "k", {"n": 1})
+        clock.advance(minutes=40)
+        end = clock().timestamp() + 3_600
+        load = store._open._load
+
+        def load_meanwhile(namespaces: Any) -> Any:
+            loaded = load(namespaces)
+            store._open.prolong({(NS, "k"): end})  # as a `get` does in another thread
+            return loaded
+
+        monkeypatch.setattr(store._open, "_load", load_meanwhile)
+        assert store.search(NS, refresh_ttl=False)
+        clock.advance(minutes=40)
+        assert keys(store.search(NS, refresh_ttl=False)) == ["k"]
+
+
 @pytest.mark.parametrize("cached", [False, True], ids=["read alone", "in memory"])
 async def test_a_prolonged_life_outlasts_the_process(
     tmp_path: Path, clock: ManualClock, do: Do, cached: bool
@@ -227,6 +247,28 @@ def test_the_sweeper_sweeps_until_it_is_stopped(clock: ManualClock, stop: str) -
             assert store.stop_ttl_sweeper()
 
 
+@pytest.mark.parametrize("how", ["cancel", "stop_ttl_sweeper"])
+def test_the_sweeper_can_be_started_again_before_the_old_thread_has_ended(
+    clock: ManualClock, how: str
+) -> None:
+    with ChromaStore.in_memory(embed=EMBED, clock=clock) as store:
+        store.put(NS, "k", {"n": 1}, ttl=1)
+        clock.advance(minutes=2)
+        with store._open._lock:  # a sweep waits for it
+            old = store.start_ttl_sweeper(0.0005)
+            threading.Event().wait(0.2)
+            if how == "cancel":
+                old.cancel()
+            else:
+                assert not store.stop_ttl_sweeper(0)
+            new = store.start_ttl_sweeper(0.0005)
+            assert not new.done()
+        while store.get(NS, "k", refresh_ttl=False) is not None:
+            threading.Event().wait(0.01)
+        store.stop_ttl_sweeper()
+        assert new.result(30) is None
+
+
 def test_the_sweeper_goes_on_after_a_failure(
     tmp_path: Path, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -254,13 +296,27 @@ async def test_a_store_for_a_server_sweeps_by_itself(tmp_path: Path, clock: Manu
 # -- odd configurations ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), "5", True])
+@pytest.mark.parametrize(
+    "minutes", [0, -1, float("nan"), float("inf"), pytest.param(10**400, id="huge"), "5", True]
+)
 async def test_a_ttl_is_a_positive_number_of_minutes(
     store: ChromaStore, do: Do, minutes: Any
 ) -> None:
     with pytest.raises(ConfigurationError, match="minutes above 0"):
         await do(store, "put", NS, "k", {"n": 1}, ttl=minutes)
     assert await do(store, "get", NS, "k") is None
+
+
+async def test_the_longest_life_ends_at_a_time_that_can_be_stored(
+    tmp_path: Path, clock: ManualClock, do: Do
+) -> None:
+    with open_store(tmp_path, clock=clock) as store:
+        with pytest.raises(ConfigurationError, match="minutes above 0"):
+            await do(store, "put", NS, "k", {"n": 1}, ttl=1e308)
+        await do(store, "put", NS, "k", {"n": 1}, ttl=expiry.LONGEST)
+        assert await do(store, "sweep_ttl") == 0
+    with open_store(tmp_path, clock=clock) as store:
+        assert keys(await do(store, "search", NS)) == ["k"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 
 from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.index_files import FILES, file_state, find_damage, rows_and_vectors
+from langgraph_memory.store.index_files import (
+    FILES,
+    PICKLE,
+    file_state,
+    find_damage,
+    rows_and_vectors,
+)
 from langgraph_memory.store.repair import stored
 from langgraph_memory.store.tables import StoredCollection
 from tests.store.damaged import ITEMS, index_directory, open_filled
@@ -58,6 +64,21 @@ def test_a_file_that_is_missing_or_longer_is_seen(directory: Directory, name: st
     file.write_bytes(content + b"\0")
     assert find_damage(*directory)
     file.write_bytes(content)
+
+
+def test_a_layout_of_another_version_of_chroma_is_not_taken_for_damage(
+    directory: Directory,
+) -> None:
+    """Nothing can be said of it without trying it out."""
+    file = index_directory(directory[0]) / PICKLE
+    content = file.read_bytes()
+    try:
+        file.write_bytes(content.replace(b"id_to_label", b"id_to_place"))
+        assert find_damage(*directory) is None
+        file.write_bytes(content.replace(b"id_to_label", b"id_to_place")[:-1])
+        assert find_damage(*directory)
+    finally:
+        file.write_bytes(content)
 
 
 def test_files_of_different_moments_are_seen(directory: Directory, tmp_path: Path) -> None:

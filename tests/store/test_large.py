@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.store.base import PutOp
+from langgraph.store.base import PutOp, SearchOp
 
 from langgraph_memory import Memory
 from langgraph_memory.store.chroma import ChromaStore
@@ -258,3 +258,43 @@ async def test_a_memory_recalls_from_what_is_too_large(tmp_path: Path, do: Do) -
         assert len(listed) == 150
         await do(memory, "forget", user="ada", everything=True)
         assert (await do(memory, "count", user="ada")).get("message", 0) == 0
+
+
+async def test_an_item_with_an_empty_key_is_found(large: ChromaStore, do: Do) -> None:
+    text = "a text of its own"
+    large.put(BIG, "", {"text": text})
+    assert keys(await do(large, "search", BIG, query=text, limit=1)) == [""]
+
+
+async def test_what_is_emptied_can_be_searched_beside_another(tmp_path: Path, do: Do) -> None:
+    with open_store(tmp_path, partition_limit=10) as store:
+        store.batch([PutOp(("many", str(n)), "k", {"n": n}) for n in range(40)])
+        assert len(store.search(("many",), limit=50)) == 40
+        await do(store, "purge", ("many",))
+        store.put(("few",), "k", {"n": 1})
+        found = await do(store, "batch", [SearchOp(("many",)), SearchOp(("few",))])
+        assert [keys(items) for items in found] == [[], ["k"]]
+
+
+def test_a_list_is_complete_while_others_delete(
+    large: ChromaStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langgraph_memory.store.chroma_rows.PAGE", 100)
+    stays = {str(n) for n in range(20, ROWS)}
+    rows = large._open._rows
+    get = rows.get
+    gone = iter(range(20))
+
+    def get_and_delete(**arguments: Any) -> Any:
+        page = get(**arguments)
+        if (number := next(gone, None)) is not None:
+            monkeypatch.setattr(rows, "get", get)
+            large.delete(BIG, str(number))
+            monkeypatch.setattr(rows, "get", get_and_delete)
+        return page
+
+    large.search(BIG, limit=1)  # now it is known to be large
+    monkeypatch.setattr(rows, "get", get_and_delete)
+    found = keys(large.search(BIG, limit=2 * ROWS))
+    assert stays <= set(found)
+    assert len(found) == len(set(found))

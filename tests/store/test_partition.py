@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from langgraph_memory.lexical import query_weights, tokens
 from langgraph_memory.store.filters import matches
-from langgraph_memory.store.partition import Partition, PartitionCache, Snapshot
+from langgraph_memory.store.partition import Partition, Snapshot
+from langgraph_memory.store.partition_cache import PartitionCache
 from langgraph_memory.store.rows import StoredItem
 from tests.store.support import EMBED, START, cosine, keys, stored_item
 

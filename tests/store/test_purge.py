@@ -10,6 +10,7 @@ from langgraph.store.base import InvalidNamespaceError, PutOp
 
 from langgraph_memory.errors import StoreError
 from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, chroma_refuses, keys, open_store
 
 ITEMS = [
@@ -92,3 +93,19 @@ async def test_a_purge_refuses_what_is_no_namespace(store: ChromaStore, do: Do) 
     with pytest.raises(InvalidNamespaceError):
         await do(store, "purge", ("a.b",))
     assert len(store.search(())) == len(ITEMS)
+
+
+async def test_what_is_spread_over_more_namespaces_than_chroma_takes_at_once_is_deleted(
+    do: Do, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ManualClock()
+    with ChromaStore.in_memory(embed=EMBED, clock=clock) as store:
+        # Each item takes the row of its namespace along.
+        puts = [PutOp((name, str(n)), "k", {"n": n}, ttl=1) for name in "ab" for n in range(12)]
+        store.batch(puts)
+        monkeypatch.setattr("langgraph_memory.store.writing.PAGE", 7)
+        monkeypatch.setattr(store._open._rows, "max_rows", 8)
+        assert await do(store, "purge", ("a",)) == 12
+        clock.advance(minutes=2)
+        assert await do(store, "sweep_ttl") == 12
+        assert await do(store, "list_namespaces") == []

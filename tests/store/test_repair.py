@@ -44,7 +44,7 @@ def empty(file: Path) -> None:
 
 
 def scramble(file: Path) -> None:
-    """Change what is in a file, and not its size: only Chroma itself stumbles over it."""
+    """Change what is in a file, and not its size."""
     file.write_bytes(b"\xff" * file.stat().st_size)
 
 
@@ -103,10 +103,40 @@ def test_with_the_directory_of_the_index_lost_everything_is_made_again(
     assert len(reached) > 0.9 * len(texts)  # an approximate index; a lost one reaches one row
 
 
+@pytest.mark.parametrize("name", ["length.bin", "data_level0.bin"])
+def test_a_vector_whose_bytes_are_wrong_is_made_again(
+    filled: Path, before: Contents, name: str
+) -> None:
+    file = index_directory(filled) / name
+    content = bytearray(file.read_bytes())
+    if name == "length.bin":  # as after a power failure
+        content[1_000:3_000] = bytes(2_000)
+    else:
+        content[-9] ^= 0x40  # in the exponent of the last number of the last vector
+    file.write_bytes(content)
+    assert contents(filled) == before
+    assert list((filled / "quarantine").iterdir())
+
+
+def test_an_embedder_may_make_zeros(tmp_path: Path) -> None:
+    def zeros(texts: Sequence[str]) -> list[list[float]]:
+        return [[0.0] * 8 if text == "nothing" else [1.0] * 8 for text in texts]
+
+    puts = [PutOp(("a",), str(n), {"t": ["nothing", "much"][n % 2]}, ["t"]) for n in range(1_010)]
+    with ChromaStore(tmp_path, embed=zeros) as store:
+        store.batch(puts)
+    assert doctor(tmp_path, zeros).found == ()
+
+
 def test_what_only_chroma_stumbles_over_is_found_in_a_process_that_may_crash(
     filled: Path, before: Contents, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scramble(index_directory(filled) / "data_level0.bin")
+    file = index_directory(filled) / "data_level0.bin"
+    content = bytearray(file.read_bytes())
+    record = len(content) // ROWS
+    for start in range(0, len(content), record):  # neighbours that are not there
+        content[start + 4 : start + 132] = b"\xf0\xff\xff\x00" * 32
+    file.write_bytes(content)
     assert contents(filled) == before
     assert "Chroma" in caplog.text
 

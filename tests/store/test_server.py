@@ -23,16 +23,19 @@ from langgraph.store.base import PutOp
 
 from langgraph_memory import Memory
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError, StoreError
-from langgraph_memory.store import server, stamps
+from langgraph_memory.store import server, vector_clock
 from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.store.rows import Namespace, row_id
-from langgraph_memory.store.stamps import clock_of
+from langgraph_memory.store.vector_clock import clock_of
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.servers import BINARY, ChromaServer, shared_server
 from tests.store import children
 from tests.store.support import EMBED, Child, Do, keys, open_store
 
-pytestmark = pytest.mark.skipif(not BINARY.exists(), reason=f"there is no {BINARY}")
+pytestmark = pytest.mark.skipif(
+    not BINARY.exists(),
+    reason="the program `chroma`, which comes with chromadb, is not beside Python",
+)
 
 Start = Callable[..., Child]
 Open = Callable[..., ChromaStore]
@@ -191,7 +194,7 @@ def test_what_one_process_writes_is_what_any_other_reads_next(
     another: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Random writes of three, with rows that keep the number of one writer only."""
-    monkeypatch.setattr(stamps, "KEPT", 1)
+    monkeypatch.setattr(vector_clock, "KEPT", 1)
     stores = [another() for _ in range(3)]
     random = Random(1)
     namespaces, expected = [("a",), ("a", "b"), ("c",)], dict[tuple[Namespace, str], int]()
@@ -239,6 +242,25 @@ def test_a_life_that_one_process_prolonged_is_not_ended_by_another(another: Open
     clock.advance(minutes=40)
     assert theirs.sweep_ttl() == 0
     assert theirs.get(("a",), "k", refresh_ttl=False) is not None
+
+
+@pytest.mark.parametrize("how", ["put", "read"])
+def test_an_end_that_is_written_late_does_not_shorten_a_life(another: Open, how: str) -> None:
+    clock = ManualClock()
+    ours, theirs = another(clock=clock), another(clock=clock)
+    ours.put(("a",), "k", {"n": 1}, ttl=60)
+    clock.advance(minutes=10)
+    ours.get(("a",), "k")  # kept in memory
+    clock.advance(minutes=40)
+    if how == "put":
+        theirs.put(("a",), "k", {"n": 1}, ttl=6_000)
+    else:
+        theirs.get(("a",), "k")
+        theirs.sweep_ttl()  # which writes what was prolonged
+    assert ours.sweep_ttl() == 0
+    clock.advance(minutes=40)
+    assert ours.sweep_ttl() == theirs.sweep_ttl() == 0
+    assert keys(ours.search(("a",))) == ["k"]
 
 
 @pytest.mark.parametrize("then", ["put", "delete"])
@@ -346,7 +368,6 @@ def test_a_write_during_a_read_is_seen_by_the_next(
 def test_a_read_of_several_pages_misses_nothing_when_items_go_meanwhile(
     another: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.server_collection.PAGE", 7)
     monkeypatch.setattr("langgraph_memory.store.chroma_rows.PAGE", 7)
     ours, theirs = another(), another()
     theirs.batch([PutOp(("a",), f"{i:02}", {"n": i}) for i in range(30)])
@@ -367,7 +388,7 @@ def test_a_read_of_several_pages_misses_nothing_when_items_go_meanwhile(
 def test_a_namespaces_row_does_not_grow_with_every_process_that_writes(
     chroma: ChromaServer, another: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stamps, "KEPT", 2)
+    monkeypatch.setattr(vector_clock, "KEPT", 2)
     reader = another()
     for i in range(5):
         with chroma.client() as client, ChromaStore(client=client, embed=EMBED) as writer:

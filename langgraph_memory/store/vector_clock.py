@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-Clock = Mapping[str, int]
+VectorClock = Mapping[str, int]
 """The number of each process that wrote to a namespace."""
 
 KEPT = 16
@@ -35,7 +35,7 @@ def clock_of(metadata: Mapping[str, Any]) -> dict[str, int]:
     return {key: value for key, value in metadata.items() if key.startswith(_PREFIX)}
 
 
-def covers(seen: Clock, found: Clock, own: str | None = None) -> bool:
+def covers(seen: VectorClock, found: VectorClock, own: str | None = None) -> bool:
     """Whether who has seen one clock knows of all the writes in another.
 
     A number that has gone from `found` tells nothing: whoever removes one leaves its own.
@@ -53,7 +53,7 @@ def put_marks(own: str, number: int, surplus: Iterable[str]) -> dict[str, Any]:
     return {"emptied": None, **dict.fromkeys(surplus), own: number}
 
 
-def surplus(own: str, found: Clock) -> list[str]:
+def surplus(own: str, found: VectorClock) -> list[str]:
     """Return the keys with the oldest numbers, beyond those that a row keeps.
 
     Whoever removes them has to load the namespace anew: a number that it has never seen, of a
@@ -64,7 +64,7 @@ def surplus(own: str, found: Clock) -> list[str]:
     return others[KEPT - 1 :]
 
 
-def emptied_marks(own: str, number: int, seen: Clock) -> dict[str, Any]:
+def emptied_marks(own: str, number: int, seen: VectorClock) -> dict[str, Any]:
     """Return what to set in the row of a namespace whose last item, by `seen`, is deleted."""
     return {"state": "emptied", "emptied": json.dumps({**seen, own: number}), own: number}
 

@@ -16,13 +16,13 @@ from typing import Any
 
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import StoreError, StoreLockedError
-from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows, chroma_errors
+from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
-from langgraph_memory.store.owner import DirectoryLock
-from langgraph_memory.store.partition import Limits
-from langgraph_memory.store.repair import make_ready, say_checked
-from langgraph_memory.store.server import address, connect, disconnect, is_server, patiently
+from langgraph_memory.store.directory_lock import DirectoryLock, resolved
+from langgraph_memory.store.partition_cache import Limits
+from langgraph_memory.store.repair import make_ready, note_whole
+from langgraph_memory.store.server import connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
 
 logger = logging.getLogger(__name__)
@@ -38,20 +38,20 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
 
     A broken index is repaired first, with the embedder.
     """
-    directory = directory.expanduser().resolve()
+    directory = resolved(directory)
 
     def open_new() -> Collection:
         with _full_disk_named(directory), ExitStack() as opening:
             lock = DirectoryLock(directory)
             lock.acquire()
             opening.callback(lock.release)
-            make_ready(directory, lock, embedder)
+            make_ready(lock, embedder)
             client = persistent_client(directory)
             opening.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
             rows = ChromaRows(client, COLLECTION)
             collection = Collection(rows, limits, lambda: _close(client, lock), written)
-            _note_state(lock)
+            _try_to_note_whole(lock)
             opening.pop_all()  # all went well: they are for `_close` now
             return collection
 
@@ -61,15 +61,15 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
 def _close(client: Any, lock: DirectoryLock) -> None:
     try:
         client.close()
-        _note_state(lock)
+        _try_to_note_whole(lock)
     finally:
         lock.release()
 
 
-def _note_state(lock: DirectoryLock) -> None:
+def _try_to_note_whole(lock: DirectoryLock) -> None:
     """Say that the index is whole; without it, it is examined at the next opening."""
     try:
-        say_checked(lock.directory, lock)
+        note_whole(lock)
     except StoreError:
         logger.info("the state of %s could not be noted", lock.directory, exc_info=True)
 
@@ -94,15 +94,14 @@ def open_server(url: str, limits: Limits) -> Collection:
 
     def open_new() -> Collection:
         with ExitStack() as opening:
-            with chroma_errors(f"opening {url}, which should be a Chroma server"):
-                client = connect(url, settings())
+            client = patiently(lambda: connect(url), url)
             opening.callback(disconnect, client)
             rows = ServerRows(client, COLLECTION)
             collection = ServerCollection(rows, limits, lambda: disconnect(client))
             opening.pop_all()
             return collection
 
-    return _shared(url, lambda: patiently(open_new, url))
+    return _shared(url, open_new)
 
 
 def open_client(client: Any, limits: Limits) -> Collection:
@@ -114,8 +113,6 @@ def open_client(client: Any, limits: Limits) -> Collection:
             return ServerCollection(ServerRows(client, COLLECTION), limits, lambda: None)
         return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)
 
-    if is_server(client):
-        return _shared(id(client), lambda: patiently(open_new, address(client)))
     return _shared(id(client), open_new)
 
 

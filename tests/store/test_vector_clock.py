@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from langgraph_memory.store import stamps
-from langgraph_memory.store.stamps import (
+from langgraph_memory.store import vector_clock
+from langgraph_memory.store.vector_clock import (
     KEPT,
     clock_of,
     covers,
@@ -53,7 +53,7 @@ def test_whoever_looked_before_the_latest_write_of_another_knows_it_and_nobody_e
 ) -> None:
     """Also if a writer read the row long before it writes, and their clocks are not the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stamps, "KEPT", kept)
+        patch.setattr(vector_clock, "KEPT", kept)
         skew = dict(zip(PROCESSES, skews, strict=True))
         row: dict[str, Any] = {}
         seen: dict[str, dict[str, int]] = {}

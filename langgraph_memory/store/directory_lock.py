@@ -20,6 +20,18 @@ LOCK_FILE = "owner.lock"
 OWNER_FILE = "owner.json"
 
 
+def resolved(path: str | Path) -> Path:
+    """Return a directory's path without `~`, links and dots.
+
+    Raises:
+        StoreError: If it cannot be one: of a user that is not there, in a circle of links.
+    """
+    try:
+        return Path(path).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StoreError(f"cannot use the directory {str(path)!r}: {error}") from error
+
+
 class DirectoryLock:
     """The right to use a directory, held until `release` or the end of the process."""
 
