@@ -21,9 +21,12 @@ from langgraph_memory.embedding import replace_surrogates
 CUT_OFF = "the answer was cut off; its last item is left out"
 
 _DECODER = json.JSONDecoder(strict=False)  # models put plain line breaks into strings
+_READ_CHARACTERS = 100_000
+_REPAIRED_CHARACTERS = 8_000  # the time that repairing takes grows with the square
 _THOUGHTS = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought)>.*", re.DOTALL | re.IGNORECASE)
-_END_OF_THOUGHT = re.compile(r".*</(?:think|thinking|thought)>", re.DOTALL | re.IGNORECASE)
+_END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought)>", re.IGNORECASE)
+_OBJECT = re.compile(r"\{\s*\"[^\"]*\"\s*:")
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 # A brace in prose ("Hello {name}") begins no JSON.
 _BEGINNING = re.compile(r"[\[{](?=\s*[\"'“\[{\]}])")
@@ -85,7 +88,8 @@ def _said(message: AIMessage) -> list[Any]:
 
 def _parsed(text: str, key: str) -> tuple[list[Any], bool]:
     """Return the items in a text, and whether the last one was cut off."""
-    text = _OPEN_THOUGHT.sub("", _END_OF_THOUGHT.sub("", _THOUGHTS.sub("", text)))
+    text = _THOUGHTS.sub("", text[:_READ_CHARACTERS])
+    text = _OPEN_THOUGHT.sub("", _END_OF_THOUGHT.split(text)[-1])
     fenced = [block for block in _FENCE.findall(text) if _BEGINNING.search(block)]
     text = "\n".join(fenced) if fenced else text
     start = _BEGINNING.search(text)
@@ -97,10 +101,31 @@ def _parsed(text: str, key: str) -> tuple[list[Any], bool]:
         try:
             value, end = _DECODER.raw_decode(text)
         except ValueError:
+            if len(text) > _REPAIRED_CHARACTERS:
+                return [*items, *_whole_items(text, key)], False
             return [*items, *_items(json_repair.loads(text), key)], _is_cut_off(text)
         items += _items(value, key)
         text = text[end:].lstrip(" \t\r\n,;")
     return items, False
+
+
+def _whole_items(text: str, key: str) -> list[Any]:
+    """Return the items of broken JSON that are whole as they are."""
+    items: list[Any] = []
+    end = 0
+    for beginning in _OBJECT.finditer(text):
+        if beginning.start() < end:
+            continue
+        try:
+            value, after = _DECODER.raw_decode(text, beginning.start())
+        except ValueError:
+            continue
+        if key in value:
+            items.append(value)
+            end = after
+    if not items:
+        raise UnreadableAnswer("there is no whole item in the answer")
+    return items
 
 
 def _is_cut_off(text: str) -> bool:

@@ -100,7 +100,7 @@ class Ruled:
     @classmethod
     def failed(cls, error: ModelError) -> Ruled:
         """Return that no answer was had."""
-        return cls({}, (f"the notes could not be compared: {error}",), error.usage)
+        return cls({}, ("the notes could not be compared: the model failed",), error.usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,6 +207,14 @@ def test_a_cut_off_item_is_never_kept_with_half_a_text() -> None:
         assert found in (BOTH[:1], BOTH)
 
 
+def test_a_long_broken_answer_gives_its_whole_items_in_no_time() -> None:
+    """A model that repeats itself for ever: mending it all would take minutes."""
+    rambling = NOTES[:-2] + ', {"text" {"text" {"text"' * 20_000
+    assert texts(kept(rambling)) == BOTH
+    with pytest.raises(UnreadableAnswer):
+        kept('[{"text" ' + '{"x" ' * 20_000)
+
+
 def test_bad_escapes_cost_no_more_than_the_item_that_has_them() -> None:
     broken = NOTES.replace("The user lives", "The \\u12G4 \\ud83d user \\lives")
     found = kept(broken)

@@ -39,7 +39,7 @@ from langgraph_memory import (
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import judge
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
-from tests.conftest import Verbs
+from tests.conftest import STORES, Verbs
 from tests.openai_server import Json, OpenAIServer, Refusal
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +89,30 @@ class Writer(Verbs):
 
 
 Begin = Callable[..., Writer]
+
+
+# Each store in one way, and ours in both: all six would say little more.
+DIAGONAL = {
+    "chroma-sync": ("chroma", ""),
+    "chroma-async": ("chroma", "a"),
+    "in-memory-async": ("in-memory", "a"),
+    "in-memory-without-index-sync": ("in-memory-without-index", ""),
+}
+
+
+@pytest.fixture(params=DIAGONAL)
+def pairing(request: pytest.FixtureRequest) -> tuple[str, str]:
+    return DIAGONAL[request.param]
+
+
+@pytest.fixture
+def store(pairing: tuple[str, str]) -> BaseStore:
+    return STORES[pairing[0]]()
+
+
+@pytest.fixture
+def prefix(pairing: tuple[str, str]) -> str:
+    return pairing[1]
 
 
 @pytest.fixture
@@ -334,7 +358,7 @@ async def test_extract_raises_what_a_model_raised_and_keeps_what_was_done(begin:
 
 
 async def test_a_model_without_structured_output_is_asked_for_json(
-    begin: Begin, prefix: str
+    begin: Begin,
 ) -> None:
     writer = begin()
     answer = f"<think>hm</think>```json\n{json.dumps(GRAZ)}\n```"
