@@ -66,7 +66,7 @@ from langgraph_memory.retention import (
 )
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner, RecordType, writer
-from langgraph_memory.similarity import UNMEASURED, Band, band_of
+from langgraph_memory.similarity import BLIND, Band, band_of
 from langgraph_memory.versions import Decision
 from langgraph_memory.writing import Processed, Ruled
 
@@ -237,7 +237,7 @@ class Memory:
     def _band(self) -> Band:
         """What the similarities of the store's embedder are worth."""
         embeddings = getattr(self.store, "embeddings", None)
-        return UNMEASURED if embeddings is None else band_of(name_of(embeddings))
+        return BLIND if embeddings is None else band_of(name_of(embeddings))
 
     @property
     def _searches(self) -> bool:

@@ -166,7 +166,9 @@ class _Work:
         if change.action == "reinforce":
             for i, earlier in enumerate(self.changes):
                 if earlier.record.id == note.id:
-                    self.changes[i] = _as_one(earlier, note)
+                    self.changes[i] = whole = _as_one(earlier, note)
+                    assert isinstance(whole.record, Note)
+                    self.notes[note.id] = whole.record
                     return
         self.changes.append(change)
 

@@ -9,6 +9,7 @@ merged without being asked about, in any language. `benchmarks/reconcile.py` has
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -37,6 +38,10 @@ apart (.91; with the slots that belong to them, .99)."""
 UNMEASURED = Band(ask_from=-1.0)
 """For embedders that nobody measured: nothing is apart. Some put all texts above .7, so no other
 value is safe; how many neighbours are looked at bounds what a model is asked."""
+
+BLIND = Band(ask_from=math.inf)
+"""For stores that do not search by meaning: what they bring up is any note, and not worth asking
+about."""
 
 _BANDS = {"use-multilingual-v3": EMBEDDED}
 
