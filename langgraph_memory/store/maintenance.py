@@ -26,6 +26,7 @@ from langgraph_memory.store.repair import (
     replace_collection,
     stored,
 )
+from langgraph_memory.store.server import is_url
 from langgraph_memory.store.tables import DATABASE, StoredCollection
 
 
@@ -128,12 +129,19 @@ def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
         before = _size(directory)
         compact_collection(directory, main, on_progress)
         give_back_space(directory)
-        return _report(lock, None, f"gave back {before - _size(directory):,} bytes")
+        given = before - _size(directory)
+        done = f"gave back {given:,} bytes" if given > 0 else "there was nothing to give back"
+        return _report(lock, None, done)
 
 
 @contextmanager
 def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollection]]:
     """Take a directory that holds a memory, for the time of a block."""
+    if is_url(path):
+        raise ConfigurationError(
+            f"this works on the folder of a memory, and {path} is a server: stop it, and give the "
+            "folder that it was started with"
+        )
     directory = resolved(path)
     if not (directory / DATABASE).is_file():
         raise ConfigurationError(f"there is no memory in {directory}: {DATABASE} is missing")
