@@ -95,7 +95,7 @@ def write(lines: Lines, page: Path) -> None:
 
 def _sections(lines: Lines) -> Iterator[str]:
     yield _machine(lines)
-    yield f"## Targets\n\n{targets(lines)}"
+    yield f"## Targets\n\nIn the largest collection that was measured.\n\n{targets(lines)}"
     yield "## How a search grows"
     for plot in plots(lines):
         yield f"![{plot.title}: the median of a search, by {plot.label}](plots/{plot.name}.svg)"

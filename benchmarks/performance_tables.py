@@ -26,7 +26,7 @@ def comparison(lines: Lines, name: str) -> str:
     """Return a table of one measurement: a row for each setting, a column for each library.
 
     A cell has median and 95th percentile in milliseconds, and at the peers how many times as long
-    they take, or, with several threads, how many times as many calls we get done.
+    they take; with several threads, the calls in a second, and how many times as many we get done.
     """
     measured = select(lines, name)
     libraries = [each for each in LIBRARIES if select(measured, library=each)]
@@ -56,7 +56,7 @@ def targets(lines: Lines) -> str:
         times_faster = unit == "times faster"
         met = measured >= limit if times_faster else measured <= limit
         bound = f"at {'least' if times_faster else 'most'} {limit:g} {unit}"
-        rows.append([what, bound, f"{measured:.3g}", "yes" if met else "**no**"])
+        rows.append([what, bound, f"{measured:.4g}", "yes" if met else "**no**"])
     return table(["what", "target", "measured", "met"], rows)
 
 
@@ -104,7 +104,9 @@ def _plain(value: object) -> str:
 
 def _cell(line: dict[str, Any]) -> str:
     times = _short(line["median_ms"])
-    if line["n"] > 1:
+    if "calls_per_s" in line:
+        times = f"{line['calls_per_s']:,.0f} calls/s"
+    elif line["n"] > 1:
         times += f" / {_short(line['p95_ms'])}"
     return f"{times} ({_short(1 / line['ratio'])}x)" if "ratio" in line else times
 
