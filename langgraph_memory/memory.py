@@ -524,9 +524,6 @@ class Memory:
             how.retries,
         )
         draft = how.draft(batch, asked)
-        embeddings = getattr(self.store, "embeddings", None)
-        if embeddings is not None and draft.texts:
-            draft = draft.collapsed(embeddings.embed_documents(draft.texts))
         found = self.store.batch(draft.ops(hybrid))
         ruled = self._rule(draft.pairs(found, hybrid, self._band))
         with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
@@ -546,9 +543,6 @@ class Memory:
             how.retries,
         )
         draft = how.draft(batch, asked)
-        embeddings = getattr(self.store, "embeddings", None)
-        if embeddings is not None and draft.texts:
-            draft = draft.collapsed(await embeddings.aembed_documents(draft.texts))
         found = await self.store.abatch(draft.ops(hybrid))
         ruled = await self._arule(draft.pairs(found, hybrid, self._band))
         async with OWNER_LOCKS.ahold(batch.owner):  # not held while a model is asked

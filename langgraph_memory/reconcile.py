@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import (
@@ -20,7 +17,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
-from langgraph_memory.similarity import judge
+from langgraph_memory.similarity import says_the_same
 
 UNDOABLE = 10
 """How many changes of one version can be undone, beside the one that made it."""
@@ -60,26 +57,21 @@ Rulings = Mapping[tuple[int, str, int], Relation]
 """What a model said of a candidate (its place) and a note (its id and version)."""
 
 
-def collapse(candidates: Sequence[Note], cosines: NDArray[np.float32] | None) -> list[Note]:
-    """Return candidates of one batch without near duplicates; the first keeps its text.
+def collapse(candidates: Iterable[Note]) -> list[Note]:
+    """Return candidates of one batch, as they were said, without duplicates.
 
-    The user's words go before the assistant's.
-
-    Args:
-        candidates: In the order in which they were said.
-        cosines: The similarity of each to each, shape `(n, n)`; without it equal texts collapse.
+    The first keeps its text; the user's words go before the assistant's.
     """
-    kept: list[tuple[int, Note]] = []
-    for i, candidate in enumerate(candidates):
-        for place, (j, note) in enumerate(kept):
-            cosine = 0.0 if cosines is None else float(cosines[i, j])
-            same = judge(candidate, note, cosine) == "same" or _says_no_more(candidate, note)
+    kept: list[Note] = []
+    for candidate in candidates:
+        for place, note in enumerate(kept):
+            same = says_the_same(candidate, note) or _says_no_more(candidate, note)
             if _may_be_one(note, candidate) and same:
-                kept[place] = (j, _joined(note, candidate))
+                kept[place] = _joined(note, candidate)
                 break
         else:
-            kept.append((i, candidate))
-    return [note for _, note in kept]
+            kept.append(candidate)
+    return kept
 
 
 def _says_no_more(candidate: Note, note: Note) -> bool:
@@ -146,7 +138,7 @@ class _Work:
                 continue
             ruled = rulings.get((place, note.id, note.version))
             if twin is None and (
-                judge(candidate, note, each.cosine) == "same"
+                says_the_same(candidate, note)
                 or ruled == "same"
                 or (ruled == "replaces" and normalise(note.text) == normalise(candidate.text))
             ):

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.answers import items_of
 from langgraph_memory.instructions import RECONCILING, escaped
-from langgraph_memory.reconcile import Neighbour, Relation
+from langgraph_memory.reconcile import Neighbour, Relation, Rulings
 from langgraph_memory.records import Note, long_date
 from langgraph_memory.similarity import Band, judge
 
@@ -75,9 +75,7 @@ def request(asked: Sequence[Pair]) -> list[BaseMessage]:
     return [SystemMessage(RECONCILING), HumanMessage("\n".join(lines))]
 
 
-def rulings(
-    answer: object, asked: Sequence[Pair]
-) -> tuple[dict[tuple[int, str, int], Relation], list[str]]:
+def rulings(answer: object, asked: Sequence[Pair]) -> tuple[Rulings, list[str]]:
     """Return what a model's answer says of the pairs, and what was wrong with it.
 
     Raises:

@@ -9,13 +9,11 @@ record that says which messages are done.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 from langgraph.store.base import PutOp, SearchOp
-from numpy.typing import NDArray
 
 from langgraph_memory.calling import Asked
 from langgraph_memory.errors import ModelError
@@ -33,7 +31,6 @@ from langgraph_memory.operations import (
 from langgraph_memory.pending import Batch, queue
 from langgraph_memory.reconcile import (
     Neighbour,
-    Relation,
     Rulings,
     candidate_ids,
     collapse,
@@ -92,7 +89,7 @@ class Ruled:
     usage: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, asked: Asked[tuple[dict[tuple[int, str, int], Relation], list[str]]]) -> Ruled:
+    def of(cls, asked: Asked[tuple[Rulings, list[str]]]) -> Ruled:
         """Return what an answer says."""
         ruled, problems = asked.value
         return cls(ruled, tuple(problems), asked.usage)
@@ -123,25 +120,12 @@ class Draft:
         problems: Sequence[str],
         review: bool,
     ) -> Draft:
-        """Return the draft of the candidates that were let through."""
+        """Return the draft of the candidates that were let through, without duplicates."""
         place = {id: i for i, id in enumerate(batch.ids)}
         said = sorted(candidates, key=lambda each: max(place[id] for id in each.sources))
         status: Status = "proposed" if review else "active"
-        notes = tuple(_note(batch, candidate, status) for candidate in said)
+        notes = tuple(collapse(_note(batch, candidate, status) for candidate in said))
         return cls(batch, notes, usage, tuple(problems), review)
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts by which its notes are compared with each other; none if there is one note."""
-        return [_search_text(note) for note in self.notes] if len(self.notes) > 1 else []
-
-    def collapsed(self, vectors: Sequence[Sequence[float]] | None) -> Draft:
-        """Return the draft without near duplicates.
-
-        Args:
-            vectors: Those of `texts`, shape `(n, dims)`, if there is an embedder.
-        """
-        return replace(self, notes=tuple(collapse(self.notes, _cosines(vectors))))
 
     # -- what is there already --
 
@@ -151,7 +135,7 @@ class Draft:
 
     def _ops(self, note: Note, hybrid: bool) -> list[Any]:
         namespace = note.owner.namespace("note")
-        query = _search_text(note)
+        query = str(note.to_value()["search_text"])
         lookups = neighbour_ops(note, hybrid)
         searches: list[Any] = []
         for status in self._statuses:
@@ -290,19 +274,5 @@ def _note(batch: Batch, candidate: Candidate, status: Status) -> Note:
     )
 
 
-def _search_text(note: Note) -> str:
-    return str(note.to_value()["search_text"])
-
-
 def _by_meaning(cosine: Scores, bm25: Scores) -> Scores:
     return cosine
-
-
-def _cosines(vectors: Sequence[Sequence[float]] | None) -> NDArray[np.float32] | None:
-    if not vectors:
-        return None
-    matrix = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    unit = matrix / np.maximum(lengths, np.finfo(np.float32).tiny)
-    cosines: NDArray[np.float32] = unit @ unit.T
-    return cosines
