@@ -21,6 +21,7 @@ from langgraph_memory import arguments, extraction, listing, rulings, versions
 from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
+from langgraph_memory.drafts import Processed, Ruled
 from langgraph_memory.embedding import name_of
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.extraction import Accept, Extracted
@@ -69,7 +70,6 @@ from langgraph_memory.scope import Owner, RecordType, writer
 from langgraph_memory.similarity import BLIND, Band, band_of
 from langgraph_memory.store.rows import Namespace
 from langgraph_memory.versions import Decision
-from langgraph_memory.writing import Processed, Ruled
 
 logger = logging.getLogger(__name__)
 

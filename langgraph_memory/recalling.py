@@ -18,7 +18,7 @@ from langgraph.store.base import SearchItem, SearchOp
 
 from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
 from langgraph_memory.operations import ALL, newest_op, read_record, value_filter
-from langgraph_memory.ranking import Candidate, Ranking
+from langgraph_memory.ranking import Evidence, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType
@@ -89,7 +89,7 @@ class Question:
         newest = list(map(_lying_in, (*notes, *notes, *spoken), newest))
         few, pinned, said = newest[: len(notes)], newest[len(notes) : -2], newest[-2:]
         matched = self._matched(searched, ranking)
-        found = ranking.hits(self._candidates(matched, ranking), now)
+        found = ranking.hits(self._evidence(matched, ranking), now)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
         tasks = [hit for hit in found if isinstance(hit.record, Episode)]
         wants_episodes = self.types is not None and "episode" in self.types
@@ -161,9 +161,9 @@ class Question:
         here = self.thread_id is not None and value.get("thread_id") == self.thread_id
         return not here and value.get("message_id") not in self.known
 
-    def _candidates(self, matched: Sequence[Match], ranking: Ranking) -> list[Candidate]:
+    def _evidence(self, matched: Sequence[Match], ranking: Ranking) -> list[Evidence]:
         return [
-            Candidate(record, *match[1:])
+            Evidence(record, *match[1:])
             for match in matched
             if ranking.is_evidence(  # before it is read: most are not
                 match.cosine,

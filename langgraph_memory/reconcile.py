@@ -101,7 +101,7 @@ def plan_batch(
         candidates: In the order in which they were said; their ids are set here.
         neighbours: For each, notes of its owner with the same text or slot, or like it.
         taken: Ids that the owner's notes have.
-        rulings: What a model said of pairs that could not be judged by their similarity.
+        rulings: What a model said of pairs that their words do not settle.
         places: Which of the candidates are still wanted; else all.
     """
     work = _Work(neighbours, taken)

@@ -21,6 +21,7 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from langgraph_memory import arguments
+from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.lexical import query_tokens
 from langgraph_memory.memory import Memory
@@ -39,7 +40,6 @@ from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
 from langgraph_memory.scope import Scope, run_owner_id, run_user
-from langgraph_memory.writing import Processed
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

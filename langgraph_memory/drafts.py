@@ -2,7 +2,7 @@
 
 No I/O of its own. A batch is looked through by a model (`extraction`); its candidates are compared
 with each other and with the notes that are there (`reconcile`), the model is asked about those that
-similarity does not judge (`rulings`), and all that follows is one batch of writes. Its last is the
+their words do not settle (`rulings`), and all that follows is one batch of writes. Its last is the
 record that says which messages are done.
 """
 
@@ -22,9 +22,9 @@ from langgraph_memory.messages import Redact
 from langgraph_memory.operations import (
     ALL,
     change_ops,
+    forget_ops,
     neighbour_ops,
     newest_op,
-    processed_ops,
     put_op,
     read_record,
 )
@@ -225,7 +225,7 @@ class Draft:
             problems=problems,
         )
         processed = [message for message in self.batch.messages if message.id in ids]
-        gone = [] if keep_messages else processed_ops(processed)
+        gone = [] if keep_messages else forget_ops(processed)
         ops = [*change_ops(changes), *gone, put_op(done)]
         last = {(op.namespace, op.key): op for op in ops}  # a note may change twice
         return Settled(tuple(changes), list(last.values()), usage)
