@@ -68,7 +68,7 @@ from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner, RecordType, writer
 from langgraph_memory.similarity import BLIND, Band, band_of
 from langgraph_memory.versions import Decision
-from langgraph_memory.writing import Processed, Ruled
+from langgraph_memory.writing import Processed, Ruled, last_of_each
 
 logger = logging.getLogger(__name__)
 
@@ -571,6 +571,38 @@ class Memory:
             )
         return self._asker
 
+    def keep_proposed(
+        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+    ) -> Changes:
+        """Keep what a reply proposes to remember: what the nodes call with `from_reply=True`.
+
+        As for extracted notes, `accept`, `min_importance` and `review` decide about them.
+
+        Args:
+            texts: The notes.
+            user: Whose memory it is.
+            sources: Ids of the messages that they come from.
+        """
+        hybrid, now = self._hybrid, self.clock()
+        draft = self.extracting.proposals(texts, writer(user), sources, now)
+        with OWNER_LOCKS.hold(writer(user)):
+            changes = draft.changes(self.store.batch(draft.ops(hybrid)), hybrid)
+            for chunk in batches(last_of_each(change_ops(changes)), hybrid):
+                self.store.batch(chunk)
+        return changes
+
+    async def akeep_proposed(
+        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+    ) -> Changes:
+        """Async form of `keep_proposed`."""
+        hybrid, now = self._hybrid, self.clock()
+        draft = self.extracting.proposals(texts, writer(user), sources, now)
+        async with OWNER_LOCKS.ahold(writer(user)):
+            changes = draft.changes(await self.store.abatch(draft.ops(hybrid)), hybrid)
+            for chunk in batches(last_of_each(change_ops(changes)), hybrid):
+                await self.store.abatch(chunk)
+        return changes
+
     # -- in the background --
 
     def process_later(self, user: str, thread_id: str) -> None:
@@ -792,7 +824,7 @@ class Memory:
         """Return what is known for each slot, such as `{"home city": "Lives in Rosario"}`."""
         namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
         results = self.store.batch(all_ops(namespaces, self._hybrid))
-        return versions.facts(read_notes(namespaces, results))
+        return versions.facts(read_notes(namespaces, results), self.clock())
 
     async def afacts(
         self, *, user: str, project: str | None = None, agent: str | None = None
@@ -800,7 +832,7 @@ class Memory:
         """Async form of `facts`."""
         namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
         results = await self.store.abatch(all_ops(namespaces, self._hybrid))
-        return versions.facts(read_notes(namespaces, results))
+        return versions.facts(read_notes(namespaces, results), self.clock())
 
     def restore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
