@@ -36,8 +36,9 @@ from langgraph_memory.reconcile import (
     collapse,
     plan_batch,
 )
-from langgraph_memory.records import Change, Extraction, Note, Status
+from langgraph_memory.records import Change, Extraction, Message, Note, Status
 from langgraph_memory.rulings import Pair, pairs
+from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import Band
 from langgraph_memory.store.ops import HybridOp, Match, Scores
 
@@ -78,6 +79,26 @@ class Extracting:
         proposed, problems = asked.value
         kept, refused = admitted(proposed, self.accept, self.min_importance)
         return Draft.of(batch, kept, asked.usage, [*problems, *refused], self.review)
+
+    def proposals(
+        self, texts: Sequence[str], owner: Owner, sources: Sequence[str], now: datetime
+    ) -> Draft:
+        """Return the draft of what a reply proposes and the caller's rules let through.
+
+        Args:
+            texts: The notes.
+            owner: Whose they are.
+            sources: Ids of the messages that they come from.
+            now: When they were said.
+        """
+        proposed = [
+            Candidate(text, "fact", None, 0.5, "", "user", now, None, tuple(sources))
+            for text in texts
+        ]
+        kept, refused = admitted(proposed, self.accept, self.min_importance)
+        status: Status = "proposed" if self.review else "active"
+        notes = tuple(_note(owner, candidate, now, status) for candidate in kept)
+        return Draft(Batch(owner, "", ()), notes, {}, tuple(refused), self.review)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +145,11 @@ class Draft:
         place = {id: i for i, id in enumerate(batch.ids)}
         said = sorted(candidates, key=lambda each: max(place[id] for id in each.sources))
         status: Status = "proposed" if review else "active"
-        notes = tuple(collapse(_note(batch, candidate, status) for candidate in said))
+        at = {message.id: message.created_at for message in batch.messages}
+        proposed = (
+            _note(batch.owner, each, max(at[id] for id in each.sources), status) for each in said
+        )
+        notes = tuple(collapse(proposed))
         return cls(batch, notes, usage, tuple(problems), review)
 
     # -- what is there already --
@@ -187,6 +212,10 @@ class Draft:
 
     # -- the end --
 
+    def changes(self, found: Sequence[Any], hybrid: bool) -> list[Change]:
+        """Decide what becomes of the notes without asking a model, from what `ops` found."""
+        return plan_batch(self.notes, *self.neighbours(found, hybrid))
+
     def settle(
         self,
         found: Sequence[Any],
@@ -206,10 +235,11 @@ class Draft:
         """
         usage = total(self.usage, ruled.usage)
         near, taken = self.neighbours(found[2:], hybrid)
-        waiting = {m.id for thread in queue(self.batch.owner, found[:2]) for m in thread.messages}
-        # Somebody else did the others meanwhile, or they were forgotten.
-        ids = tuple(id for id in self.batch.ids if id in waiting)
-        left = [i for i, note in enumerate(self.notes) if waiting.issuperset(note.sources)]
+        waiting = {m.id: m for t in queue(self.batch.owner, found[:2]) for m in t.messages}
+        # Somebody else did the others meanwhile, or they were forgotten, or edited.
+        processed = [m for m in self.batch.messages if _is_as_read(m, waiting.get(m.id))]
+        ids = tuple(message.id for message in processed)
+        left = [i for i, note in enumerate(self.notes) if set(note.sources) <= set(ids)]
         changes = plan_batch(self.notes, near, taken, ruled.rulings, left)
         problems = (*self.problems, *ruled.problems)
         if not ids:
@@ -224,11 +254,9 @@ class Draft:
             usage=usage,
             problems=problems,
         )
-        processed = [message for message in self.batch.messages if message.id in ids]
         gone = [] if keep_messages else forget_ops(processed)
         ops = [*change_ops(changes), *gone, put_op(done)]
-        last = {(op.namespace, op.key): op for op in ops}  # a note may change twice
-        return Settled(tuple(changes), list(last.values()), usage)
+        return Settled(tuple(changes), last_of_each(ops), usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,24 +274,27 @@ class Settled:
         return Processed(self.changes, self.usage)
 
 
+def last_of_each(ops: Sequence[PutOp]) -> list[PutOp]:
+    """Return operations without those that a later one replaces: a note may change twice."""
+    return list({(op.namespace, op.key): op for op in ops}.values())
+
+
 def total(*usages: Mapping[str, int]) -> dict[str, int]:
     """Return the sum of what several calls of models cost."""
     names = dict.fromkeys(name for usage in usages for name in usage)
     return {name: sum(usage.get(name, 0) for usage in usages) for name in names}
 
 
-def _note(batch: Batch, candidate: Candidate, status: Status) -> Note:
-    by_id = {message.id: message for message in batch.messages}
-    said = max(by_id[id].created_at for id in candidate.sources)
+def _note(owner: Owner, candidate: Candidate, said: datetime, status: Status) -> Note:
     return Note(
         id="",
-        owner=batch.owner,
+        owner=owner,
         text=candidate.text,
         kind=candidate.kind,
         slot=candidate.slot,
         importance=candidate.importance,
         status=status,
-        author=batch.owner.id,
+        author=owner.id,
         created_at=said,
         updated_at=said,
         valid_from=candidate.valid_from,
@@ -272,6 +303,10 @@ def _note(batch: Batch, candidate: Candidate, status: Status) -> Note:
         quote=candidate.quote,
         said_by=candidate.said_by,
     )
+
+
+def _is_as_read(message: Message, now: Message | None) -> bool:
+    return now is not None and now.text == message.text
 
 
 def _by_meaning(cosine: Scores, bm25: Scores) -> Scores:

@@ -21,7 +21,7 @@ from langgraph_memory import arguments, extraction, listing, rulings, versions
 from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
-from langgraph_memory.drafts import Processed, Ruled
+from langgraph_memory.drafts import Processed, Ruled, last_of_each
 from langgraph_memory.embedding import name_of
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.extraction import Accept, Extracted
@@ -584,6 +584,36 @@ class Memory:
             )
         return self._asker
 
+    def keep_proposed(
+        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+    ) -> Changes:
+        """Keep what a reply proposes to remember: what the nodes call with `from_reply=True`.
+
+        As for extracted notes, `accept`, `min_importance` and `review` decide about them.
+
+        Args:
+            texts: The notes.
+            user: Whose memory it is.
+            sources: Ids of the messages that they come from.
+        """
+        hybrid, now = self._hybrid, self.clock()
+        draft = self.extracting.proposals(texts, writer(user), sources, now)
+        with OWNER_LOCKS.hold(writer(user)):
+            changes = draft.changes(self.store.batch(draft.ops(hybrid)), hybrid)
+            self._write(last_of_each(change_ops(changes)))
+        return changes
+
+    async def akeep_proposed(
+        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+    ) -> Changes:
+        """Async form of `keep_proposed`."""
+        hybrid, now = self._hybrid, self.clock()
+        draft = self.extracting.proposals(texts, writer(user), sources, now)
+        async with OWNER_LOCKS.ahold(writer(user)):
+            changes = draft.changes(await self.store.abatch(draft.ops(hybrid)), hybrid)
+            await self._awrite(last_of_each(change_ops(changes)))
+        return changes
+
     # -- in the background --
 
     def process_later(self, user: str, thread_id: str) -> None:
@@ -795,13 +825,13 @@ class Memory:
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, str]:
         """Return what is known for each slot, such as `{"home city": "Lives in Rosario"}`."""
-        return versions.facts(self._notes(writer(user, project, agent)))
+        return versions.facts(self._notes(writer(user, project, agent)), self.clock())
 
     async def afacts(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, str]:
         """Async form of `facts`."""
-        return versions.facts(await self._anotes(writer(user, project, agent)))
+        return versions.facts(await self._anotes(writer(user, project, agent)), self.clock())
 
     def restore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None

@@ -245,6 +245,8 @@ def decide(
     """
     now = candidate.updated_at
     if twin is not None and (holder is None or holder == twin):
+        if twin.is_over(now):
+            return [_supersede(twin, candidate, "said again after it was over")]
         return [_reinforce(twin, candidate, now)]
     if holder is None:
         return [Change("add", replace(candidate, id=free_id(candidate, taken)))]
@@ -327,9 +329,9 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
     return recorded(Change("reinforce", said_again, note, said_again.reason))
 
 
-def _supersede(holder: Note, candidate: Note) -> Change:
+def _supersede(holder: Note, candidate: Note, reason: str | None = None) -> Change:
     slot = candidate.slot or holder.slot
-    reason = f"a new value for {slot!r}" if slot else f"it replaces {holder.text!r}"
+    reason = reason or _why_superseded(holder, slot)
     new = replace(
         candidate,
         id=holder.id,
@@ -340,6 +342,10 @@ def _supersede(holder: Note, candidate: Note) -> Change:
         reason=reason,
     )
     return recorded(Change("supersede", new, holder, reason))
+
+
+def _why_superseded(holder: Note, slot: str | None) -> str:
+    return f"a new value for {slot!r}" if slot else f"it replaces {holder.text!r}"
 
 
 def candidate_ids(candidate: Note) -> list[str]:

@@ -258,23 +258,20 @@ class Run:
     ) -> list[Record]:
         texts = self._worth_keeping(proposed)
         ids = self._exchange_ids(messages) if texts else []
-        if ids and all(self.memory.get(id, user=self.user) for id in ids):
+        if not texts or (ids and all(self.memory.get(id, user=self.user) for id in ids)):
             return []  # a replay: the turn is kept already, and so is what it proposed
-        told = ids[:1]
-        return [self.memory.remember(text, user=self.user, sources=told).record for text in texts]
+        changes = self.memory.keep_proposed(texts, user=self.user, sources=ids[:1])
+        return [change.record for change in changes]
 
     async def _aremember(
         self, proposed: Sequence[object], messages: Sequence[BaseMessage]
     ) -> list[Record]:
         texts = self._worth_keeping(proposed)
         ids = self._exchange_ids(messages) if texts else []
-        if ids and all([await self.memory.aget(id, user=self.user) for id in ids]):
+        if not texts or (ids and all([await self.memory.aget(id, user=self.user) for id in ids])):
             return []
-        told = ids[:1]
-        return [
-            (await self.memory.aremember(text, user=self.user, sources=told)).record
-            for text in texts
-        ]
+        changes = await self.memory.akeep_proposed(texts, user=self.user, sources=ids[:1])
+        return [change.record for change in changes]
 
     def _worth_keeping(self, proposed: Sequence[object]) -> list[str]:
         texts, refused = worth_keeping(proposed, self.memory.redact)
