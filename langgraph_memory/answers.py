@@ -22,7 +22,10 @@ CUT_OFF = "the answer was cut off; its last item is left out"
 
 _DECODER = json.JSONDecoder(strict=False)  # models put plain line breaks into strings
 _READ_CHARACTERS = 100_000
-_REPAIRED_CHARACTERS = 8_000  # the time that repairing takes grows with the square
+_REPAIRED_CHARACTERS = 16_000  # takes up to 1.6 s, which grows with the square
+# It asserts what not every text keeps to, such as a fence inside a broken string.
+_NOT_REPAIRED = (ValueError, RecursionError, AssertionError, LookupError, TypeError, AttributeError)
+_WIDE = re.compile(r'((?<!\\)["\]}])\s*([：，])\s*(?=["\[{}]|null|None)')
 _THOUGHTS = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought)>.*", re.DOTALL | re.IGNORECASE)
 _END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought)>", re.IGNORECASE)
@@ -79,6 +82,23 @@ def text_of_answer(answer: object) -> str:
     )
 
 
+def without_thoughts(text: str) -> str:
+    """Return a text without what the model thought before, or between, what it answers."""
+    text = _THOUGHTS.sub("", text)
+    return _OPEN_THOUGHT.sub("", _END_OF_THOUGHT.split(text)[-1])
+
+
+def repaired(text: str) -> Any:
+    """Return what broken JSON was meant to say, or `None` if that cannot be told in good time."""
+    if len(text) > _REPAIRED_CHARACTERS:
+        return None
+    narrow = _WIDE.sub(lambda m: m[1] + (":" if m[2] == "：" else ","), text)
+    try:
+        return json_repair.loads(narrow)
+    except _NOT_REPAIRED:
+        return None
+
+
 def _said(message: AIMessage) -> list[Any]:
     """Return the arguments of a message's tool calls, or its text if it has none."""
     calls: list[Any] = [call["args"] for call in message.tool_calls]
@@ -88,8 +108,7 @@ def _said(message: AIMessage) -> list[Any]:
 
 def _parsed(text: str, key: str) -> tuple[list[Any], bool]:
     """Return the items in a text, and whether the last one was cut off."""
-    text = _THOUGHTS.sub("", text[:_READ_CHARACTERS])
-    text = _OPEN_THOUGHT.sub("", _END_OF_THOUGHT.split(text)[-1])
+    text = without_thoughts(text[:_READ_CHARACTERS])
     fenced = [block for block in _FENCE.findall(text) if _BEGINNING.search(block)]
     text = "\n".join(fenced) if fenced else text
     start = _BEGINNING.search(text)
@@ -101,9 +120,10 @@ def _parsed(text: str, key: str) -> tuple[list[Any], bool]:
         try:
             value, end = _DECODER.raw_decode(text)
         except ValueError:
-            if len(text) > _REPAIRED_CHARACTERS:
+            mended = repaired(text)
+            if mended is None:
                 return [*items, *_whole_items(text, key)], False
-            return [*items, *_items(json_repair.loads(text), key)], _is_cut_off(text)
+            return [*items, *_items(mended, key)], _is_cut_off(text)
         items += _items(value, key)
         text = text[end:].lstrip(" \t\r\n,;")
     return items, False

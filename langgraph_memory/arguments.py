@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 
 from langgraph_memory.calling import ChatModel
 from langgraph_memory.clock import as_utc
+from langgraph_memory.drafts import Extracting
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
@@ -35,7 +36,6 @@ from langgraph_memory.records import (
 from langgraph_memory.scope import Owner, RecordType, check_id, readers, writer
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.rows import encode_value
-from langgraph_memory.writing import Extracting
 
 MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""

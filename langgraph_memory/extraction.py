@@ -275,7 +275,7 @@ def _slot(given: object, redact: Redact) -> str | None:
 def _importance(given: object) -> float:
     try:
         value = float(given) if isinstance(given, (int, float, str)) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):  # a number of hundreds of digits
         value = math.nan
     return 0.5 if math.isnan(value) or isinstance(given, bool) else min(max(value, 0.0), 1.0)
 

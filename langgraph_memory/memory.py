@@ -21,6 +21,7 @@ from langgraph_memory import arguments, extraction, listing, rulings, versions
 from langgraph_memory.background import DEBOUNCE, DRAIN_SECONDS, Key, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
+from langgraph_memory.drafts import Processed, Ruled, last_of_each
 from langgraph_memory.embedding import name_of
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.extraction import Accept, Extracted
@@ -67,8 +68,8 @@ from langgraph_memory.retention import (
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner, RecordType, writer
 from langgraph_memory.similarity import BLIND, Band, band_of
+from langgraph_memory.store.rows import Namespace
 from langgraph_memory.versions import Decision
-from langgraph_memory.writing import Processed, Ruled
 
 logger = logging.getLogger(__name__)
 
@@ -249,6 +250,32 @@ class Memory:
         """Until when what was said has expired by now."""
         return expiry_of_now(self.message_ttl, self.clock())
 
+    def _write(self, ops: Sequence[PutOp]) -> None:
+        for batch in batches(ops, self._hybrid):
+            self.store.batch(batch)
+
+    async def _awrite(self, ops: Sequence[PutOp]) -> None:
+        for batch in batches(ops, self._hybrid):
+            await self.store.abatch(batch)
+
+    def _records(self, namespaces: Sequence[Namespace]) -> Records:
+        """Return all records of some namespaces that have not expired."""
+        found = self.store.batch(all_ops(namespaces, self._hybrid))
+        return read_records(namespaces, unexpired(found, self._expired))
+
+    async def _arecords(self, namespaces: Sequence[Namespace]) -> Records:
+        found = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        return read_records(namespaces, unexpired(found, self._expired))
+
+    def _notes(self, owner: Owner) -> Notes:
+        """Return all notes of an owner, whatever their status."""
+        namespaces = [owner.namespace("note")]
+        return read_notes(namespaces, self.store.batch(all_ops(namespaces, self._hybrid)))
+
+    async def _anotes(self, owner: Owner) -> Notes:
+        namespaces = [owner.namespace("note")]
+        return read_notes(namespaces, await self.store.abatch(all_ops(namespaces, self._hybrid)))
+
     # -- what was said --
 
     def log_turn(
@@ -283,8 +310,7 @@ class Memory:
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         found = self.store.batch(log.read_ops())
         written = log.records(found, self.clock(), self.redact)
-        for chunk in batches(self._turn_ops(written, episode), self._hybrid):
-            self.store.batch(chunk)
+        self._write(self._turn_ops(written, episode))
         return unexpired([written], self._expired)[0]
 
     async def alog_turn(
@@ -300,8 +326,7 @@ class Memory:
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         found = await self.store.abatch(log.read_ops())
         written = log.records(found, self.clock(), self.redact)
-        for chunk in batches(self._turn_ops(written, episode), self._hybrid):
-            await self.store.abatch(chunk)
+        await self._awrite(self._turn_ops(written, episode))
         return unexpired([written], self._expired)[0]
 
     def _turn_ops(self, messages: Messages, episode: Episode | None) -> Sequence[PutOp]:
@@ -413,9 +438,8 @@ class Memory:
         """
         _ = self._chat
         owner, thread = arguments.thread_of(user, thread_id)
-        found = self.store.batch(queue_ops(owner, self._hybrid, thread))
         changes: Changes = []
-        for waiting in queue(owner, unexpired(found, self._expired)):
+        for waiting in self._threads(owner, thread):
             with THREAD_LOCKS.hold((owner, waiting.thread_id)):
                 while (left := self._thread(owner, waiting.thread_id)) is not None:
                     changes += self._process(left.batch()).changes
@@ -425,9 +449,8 @@ class Memory:
         """Async form of `extract`."""
         _ = self._chat
         owner, thread = arguments.thread_of(user, thread_id)
-        found = await self.store.abatch(queue_ops(owner, self._hybrid, thread))
         changes: Changes = []
-        for waiting in queue(owner, unexpired(found, self._expired)):
+        for waiting in await self._athreads(owner, thread):
             async with THREAD_LOCKS.ahold((owner, waiting.thread_id)):
                 while (left := await self._athread(owner, waiting.thread_id)) is not None:
                     changes += (await self._aprocess(left.batch())).changes
@@ -435,21 +458,13 @@ class Memory:
 
     def pending(self, *, user: str) -> dict[str, int]:
         """Return the turns of each thread from which notes are still to be extracted."""
-        owner = writer(user)
-        found = self.store.batch(queue_ops(owner, self._hybrid))
-        return {
-            thread.thread_id: thread.turns
-            for thread in queue(owner, unexpired(found, self._expired))
-        }
+        threads = self._threads(writer(user))
+        return {thread.thread_id: thread.turns for thread in threads}
 
     async def apending(self, *, user: str) -> dict[str, int]:
         """Async form of `pending`."""
-        owner = writer(user)
-        found = await self.store.abatch(queue_ops(owner, self._hybrid))
-        return {
-            thread.thread_id: thread.turns
-            for thread in queue(owner, unexpired(found, self._expired))
-        }
+        threads = await self._athreads(writer(user))
+        return {thread.thread_id: thread.turns for thread in threads}
 
     def process_turn(self, user: str, thread_id: str) -> Processed:
         """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
@@ -483,14 +498,21 @@ class Memory:
             except ModelError as error:
                 return _not_extracted(error)
 
+    def _threads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
+        """Return the threads, or the one, in which there is something to do."""
+        found = self.store.batch(queue_ops(owner, self._hybrid, thread_id))
+        return queue(owner, unexpired(found, self._expired))
+
+    async def _athreads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
+        found = await self.store.abatch(queue_ops(owner, self._hybrid, thread_id))
+        return queue(owner, unexpired(found, self._expired))
+
     def _thread(self, owner: Owner, thread_id: str) -> Thread | None:
         """Return a thread, if there is something to do in it."""
-        found = self.store.batch(queue_ops(owner, self._hybrid, thread_id))
-        return next(iter(queue(owner, unexpired(found, self._expired))), None)
+        return next(iter(self._threads(owner, thread_id)), None)
 
     async def _athread(self, owner: Owner, thread_id: str) -> Thread | None:
-        found = await self.store.abatch(queue_ops(owner, self._hybrid, thread_id))
-        return next(iter(queue(owner, unexpired(found, self._expired))), None)
+        return next(iter(await self._athreads(owner, thread_id)), None)
 
     def _process(self, batch: Batch) -> Processed:
         """Extract the notes of a batch and write them, with the record that it is done."""
@@ -502,17 +524,13 @@ class Memory:
             how.retries,
         )
         draft = how.draft(batch, asked)
-        embeddings = getattr(self.store, "embeddings", None)
-        if embeddings is not None and draft.texts:
-            draft = draft.collapsed(embeddings.embed_documents(draft.texts))
         found = self.store.batch(draft.ops(hybrid))
         ruled = self._rule(draft.pairs(found, hybrid, self._band))
         with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
             ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
             found = self.store.batch(ops)
             settled = draft.settle(found, hybrid, ruled, self.clock(), self.keep_messages)
-            for chunk in batches(settled.ops, hybrid):
-                self.store.batch(chunk)
+            self._write(settled.ops)
         return settled.processed
 
     async def _aprocess(self, batch: Batch) -> Processed:
@@ -525,18 +543,13 @@ class Memory:
             how.retries,
         )
         draft = how.draft(batch, asked)
-        embeddings = getattr(self.store, "embeddings", None)
-        if embeddings is not None and draft.texts:
-            draft = draft.collapsed(await embeddings.aembed_documents(draft.texts))
-        ruled = await self._arule(
-            draft.pairs(await self.store.abatch(draft.ops(hybrid)), hybrid, self._band)
-        )
+        found = await self.store.abatch(draft.ops(hybrid))
+        ruled = await self._arule(draft.pairs(found, hybrid, self._band))
         async with OWNER_LOCKS.ahold(batch.owner):  # not held while a model is asked
             ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
             found = await self.store.abatch(ops)
             settled = draft.settle(found, hybrid, ruled, self.clock(), self.keep_messages)
-            for chunk in batches(settled.ops, hybrid):
-                await self.store.abatch(chunk)
+            await self._awrite(settled.ops)
         return settled.processed
 
     def _rule(self, pairs: Sequence[Pair]) -> Ruled:
@@ -570,6 +583,36 @@ class Memory:
                 "Memory(store, model='openai:gpt-4o-mini')"
             )
         return self._asker
+
+    def keep_proposed(
+        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+    ) -> Changes:
+        """Keep what a reply proposes to remember: what the nodes call with `from_reply=True`.
+
+        As for extracted notes, `accept`, `min_importance` and `review` decide about them.
+
+        Args:
+            texts: The notes.
+            user: Whose memory it is.
+            sources: Ids of the messages that they come from.
+        """
+        hybrid, now = self._hybrid, self.clock()
+        draft = self.extracting.proposals(texts, writer(user), sources, now)
+        with OWNER_LOCKS.hold(writer(user)):
+            changes = draft.changes(self.store.batch(draft.ops(hybrid)), hybrid)
+            self._write(last_of_each(change_ops(changes)))
+        return changes
+
+    async def akeep_proposed(
+        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+    ) -> Changes:
+        """Async form of `keep_proposed`."""
+        hybrid, now = self._hybrid, self.clock()
+        draft = self.extracting.proposals(texts, writer(user), sources, now)
+        async with OWNER_LOCKS.ahold(writer(user)):
+            changes = draft.changes(await self.store.abatch(draft.ops(hybrid)), hybrid)
+            await self._awrite(last_of_each(change_ops(changes)))
+        return changes
 
     # -- in the background --
 
@@ -656,8 +699,7 @@ class Memory:
         with OWNER_LOCKS.hold(candidate.owner):
             found = self.store.batch(neighbour_ops(candidate, self._hybrid))
             changes = plan(candidate, *neighbours(candidate, found))
-            for ops in batches(change_ops(changes), self._hybrid):
-                self.store.batch(ops)
+            self._write(change_ops(changes))
         return changes[0]
 
     async def aremember(
@@ -692,8 +734,7 @@ class Memory:
         async with OWNER_LOCKS.ahold(candidate.owner):
             found = await self.store.abatch(neighbour_ops(candidate, self._hybrid))
             changes = plan(candidate, *neighbours(candidate, found))
-            for ops in batches(change_ops(changes), self._hybrid):
-                await self.store.abatch(ops)
+            await self._awrite(change_ops(changes))
         return changes[0]
 
     def edit(
@@ -730,8 +771,7 @@ class Memory:
             found = self.store.batch(edit_ops(owner, id, changes, self._hybrid))
             change = edited(edited_note(id, found), changes, self.clock())
             refuse_duplicate(change, found)
-            for ops in batches(change_ops([change]), self._hybrid):
-                self.store.batch(ops)
+            self._write(change_ops([change]))
         return change
 
     async def aedit(
@@ -761,8 +801,7 @@ class Memory:
             found = await self.store.abatch(edit_ops(owner, id, changes, self._hybrid))
             change = edited(edited_note(id, found), changes, self.clock())
             refuse_duplicate(change, found)
-            for ops in batches(change_ops([change]), self._hybrid):
-                await self.store.abatch(ops)
+            await self._awrite(change_ops([change]))
         return change
 
     # -- what became of notes --
@@ -774,33 +813,25 @@ class Memory:
 
         Each says from when until when it held, and for what reason it was made.
         """
-        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
-        results = self.store.batch(all_ops(namespaces, self._hybrid))
-        return versions.history(id, read_notes(namespaces, results))
+        return versions.history(id, self._notes(writer(user, project, agent)))
 
     async def ahistory(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Notes:
         """Async form of `history`."""
-        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
-        results = await self.store.abatch(all_ops(namespaces, self._hybrid))
-        return versions.history(id, read_notes(namespaces, results))
+        return versions.history(id, await self._anotes(writer(user, project, agent)))
 
     def facts(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, str]:
         """Return what is known for each slot, such as `{"home city": "Lives in Rosario"}`."""
-        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
-        results = self.store.batch(all_ops(namespaces, self._hybrid))
-        return versions.facts(read_notes(namespaces, results))
+        return versions.facts(self._notes(writer(user, project, agent)), self.clock())
 
     async def afacts(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, str]:
         """Async form of `facts`."""
-        namespaces = arguments.namespaces(writer(user, project, agent), ("note",))
-        results = await self.store.abatch(all_ops(namespaces, self._hybrid))
-        return versions.facts(read_notes(namespaces, results))
+        return versions.facts(await self._anotes(writer(user, project, agent)), self.clock())
 
     def restore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
@@ -916,21 +947,15 @@ class Memory:
 
     def _decide(self, owner: Owner, decision: Decision) -> Change:
         """Apply what is decided over all notes of an owner."""
-        namespaces = [owner.namespace("note")]
         with OWNER_LOCKS.hold(owner):
-            found = self.store.batch(all_ops(namespaces, self._hybrid))
-            changes = decision(read_notes(namespaces, found), self.clock())
-            for ops in batches(change_ops(changes), self._hybrid):
-                self.store.batch(ops)
+            changes = decision(self._notes(owner), self.clock())
+            self._write(change_ops(changes))
         return changes[0]
 
     async def _adecide(self, owner: Owner, decision: Decision) -> Change:
-        namespaces = [owner.namespace("note")]
         async with OWNER_LOCKS.ahold(owner):
-            found = await self.store.abatch(all_ops(namespaces, self._hybrid))
-            changes = decision(read_notes(namespaces, found), self.clock())
-            for ops in batches(change_ops(changes), self._hybrid):
-                await self.store.abatch(ops)
+            changes = decision(await self._anotes(owner), self.clock())
+            await self._awrite(change_ops(changes))
         return changes[0]
 
     # -- reading --
@@ -1055,9 +1080,7 @@ class Memory:
         """
         choice = _choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
-        results = self.store.batch(all_ops(namespaces, self._hybrid))
-        results = unexpired(results, self._expired)
-        return choice.of(read_records(namespaces, results))[offset : offset + limit]
+        return choice.of(self._records(namespaces))[offset : offset + limit]
 
     async def alist(
         self,
@@ -1076,9 +1099,7 @@ class Memory:
         """Async form of `list`."""
         choice = _choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
-        results = await self.store.abatch(all_ops(namespaces, self._hybrid))
-        results = unexpired(results, self._expired)
-        return choice.of(read_records(namespaces, results))[offset : offset + limit]
+        return choice.of(await self._arecords(namespaces))[offset : offset + limit]
 
     def get(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
@@ -1101,18 +1122,14 @@ class Memory:
     ) -> dict[str, int]:
         """Return how many records of each type there are; of notes, the active ones."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        results = self.store.batch(all_ops(namespaces, self._hybrid))
-        results = unexpired(results, self._expired)
-        return listing.counts(read_records(namespaces, results))
+        return listing.counts(self._records(namespaces))
 
     async def acount(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, int]:
         """Async form of `count`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        results = await self.store.abatch(all_ops(namespaces, self._hybrid))
-        results = unexpired(results, self._expired)
-        return listing.counts(read_records(namespaces, results))
+        return listing.counts(await self._arecords(namespaces))
 
     # -- forgetting --
 
@@ -1151,8 +1168,7 @@ class Memory:
             namespaces = arguments.namespaces(owner)
             results = self.store.batch(all_ops(namespaces, self._hybrid))
             gone = listing.doomed(read_records(namespaces, results), id, text)
-            for chunk in batches(forget_ops(gone), self._hybrid):
-                self.store.batch(chunk)
+            self._write(forget_ops(gone))
         return listing.receipt(gone)
 
     async def aforget(
@@ -1174,8 +1190,7 @@ class Memory:
             namespaces = arguments.namespaces(owner)
             results = await self.store.abatch(all_ops(namespaces, self._hybrid))
             gone = listing.doomed(read_records(namespaces, results), id, text)
-            for chunk in batches(forget_ops(gone), self._hybrid):
-                await self.store.abatch(chunk)
+            await self._awrite(forget_ops(gone))
         return listing.receipt(gone)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
@@ -1185,8 +1200,7 @@ class Memory:
             ops = erasure.delete_ops(self.store.batch(erasure.read_ops(listed)))
             if not ops:
                 return erasure.receipt
-            for chunk in batches(ops, self._hybrid):
-                self.store.batch(chunk)
+            self._write(ops)
 
     async def _aforget_everything(self, owner: Owner) -> Receipt:
         erasure = Erasure(owner, self._hybrid)
@@ -1195,8 +1209,7 @@ class Memory:
             ops = erasure.delete_ops(await self.store.abatch(erasure.read_ops(listed)))
             if not ops:
                 return erasure.receipt
-            for chunk in batches(ops, self._hybrid):
-                await self.store.abatch(chunk)
+            await self._awrite(ops)
 
 
 def _not_extracted(error: ModelError) -> Processed:

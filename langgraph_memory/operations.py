@@ -51,19 +51,13 @@ def put_op(record: Record, ttl: float | None = None) -> PutOp:
 
 
 def forget_ops(records: Sequence[Record]) -> list[PutOp]:
-    """Return the operations that delete records."""
+    """Return the operations that delete records.
+
+    Of messages, digests of their ids stay, so that they are not logged and processed again.
+    """
     return [
         op for record in records for op in _forget(record.owner.namespace(record.type), record.id)
     ]
-
-
-def processed_ops(messages: Sequence[Message]) -> list[PutOp]:
-    """Return the operations that delete messages of which notes have been made.
-
-    To be put in the batch that writes the notes. As of forgotten messages, digests of their ids
-    stay, so that they are not logged and processed again.
-    """
-    return forget_ops(messages)
 
 
 def _forget(namespace: Namespace, key: str) -> list[PutOp]:

@@ -20,7 +20,7 @@ from langgraph_memory.records import Hit, Note, Recalled, Record
 Scores = NDArray[np.float32]
 
 
-class Candidate(NamedTuple):
+class Evidence(NamedTuple):
     """A record that a search brought up, with what the search saw in it."""
 
     record: Record
@@ -71,14 +71,14 @@ class Ranking:
         fused: Scores = self.dense_weight * dense + (1 - self.dense_weight) * lexical
         return fused
 
-    def hits(self, candidates: Iterable[Candidate], now: datetime) -> list[Hit]:
-        """Return candidates as hits, best first.
+    def hits(self, evidence: Iterable[Evidence], now: datetime) -> list[Hit]:
+        """Return evidence as hits, best first.
 
         Args:
-            candidates: What the searches brought up that is evidence.
+            evidence: What the searches brought up and `is_evidence` lets through.
             now: The moment against which recency counts.
         """
-        hits = [self._hit(candidate, now) for candidate in candidates]
+        hits = [self._hit(each, now) for each in evidence]
         return sorted(hits, key=lambda hit: -hit.score)
 
     def is_evidence(
@@ -96,17 +96,17 @@ class Ranking:
             return min_relevance <= 0 or cosine + coverage >= min_relevance
         return cosine + coverage >= self.floor or (is_note and cosine >= self.note_floor)
 
-    def _hit(self, candidate: Candidate, now: datetime) -> Hit:
-        record = candidate.record
+    def _hit(self, evidence: Evidence, now: datetime) -> Hit:
+        record = evidence.record
         parts = {
-            "cosine": candidate.cosine,
-            "bm25": candidate.bm25,
-            "coverage": candidate.coverage,
-            "relevance": candidate.relevance,
+            "cosine": evidence.cosine,
+            "bm25": evidence.bm25,
+            "coverage": evidence.coverage,
+            "relevance": evidence.relevance,
             "recency": self.recency_boost * recency(_moment(record), now, self.half_life_days),
             "importance": self.importance_boost * 2 * (_importance(record) - 0.5),
         }
-        score = candidate.relevance * (1 + parts["recency"] + parts["importance"])
+        score = evidence.relevance * (1 + parts["recency"] + parts["importance"])
         return Hit(record, record.text, score, parts)
 
 

@@ -18,7 +18,7 @@ from langgraph.store.base import SearchItem, SearchOp
 
 from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
 from langgraph_memory.operations import ALL, newest_op, read_record, value_filter
-from langgraph_memory.ranking import Candidate, Ranking
+from langgraph_memory.ranking import Evidence, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType
@@ -89,13 +89,13 @@ class Question:
         newest = list(map(_lying_in, (*notes, *notes, *spoken), newest))
         few, pinned, said = newest[: len(notes)], newest[len(notes) : -2], newest[-2:]
         matched = self._matched(searched, ranking)
-        found = ranking.hits(self._candidates(matched, ranking), now)
+        found = ranking.hits(self._evidence(matched, ranking, now), now)
         hits = [hit for hit in found if not isinstance(hit.record, Episode)]
         tasks = [hit for hit in found if isinstance(hit.record, Episode)]
         wants_episodes = self.types is not None and "episode" in self.types
         return Recalled(
             query=self.query,
-            profile=_profile(few, pinned, self.as_of),
+            profile=_profile(few, pinned, self.as_of, now),
             recent=self._recent(*said),
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
@@ -161,9 +161,11 @@ class Question:
         here = self.thread_id is not None and value.get("thread_id") == self.thread_id
         return not here and value.get("message_id") not in self.known
 
-    def _candidates(self, matched: Sequence[Match], ranking: Ranking) -> list[Candidate]:
+    def _evidence(
+        self, matched: Sequence[Match], ranking: Ranking, now: datetime
+    ) -> list[Evidence]:
         return [
-            Candidate(record, *match[1:])
+            Evidence(record, *match[1:])
             for match in matched
             if ranking.is_evidence(  # before it is read: most are not
                 match.cosine,
@@ -172,7 +174,7 @@ class Question:
                 is_note=match.item.namespace[-1] == "note",
             )
             and (record := read_record(match.item)) is not None
-            and self._admits(record)
+            and self._admits(record, now)
         ]
 
     def _asked_for(self, searched: Sequence[Any]) -> list[SearchItem]:
@@ -207,28 +209,33 @@ class Question:
             if item.value.get("message_id") in self.known:
                 continue  # the thread was forked from that one
             record = read_record(item)
-            if isinstance(record, (Message, Episode)) and holds(record, self.as_of):
+            if not isinstance(record, (Message, Episode)):
+                continue
+            if self.as_of is None or record.created_at <= self.as_of:
                 yield record
 
-    def _admits(self, record: Record) -> bool:
+    def _admits(self, record: Record, now: datetime) -> bool:
         if self.kinds is not None and not (isinstance(record, Note) and record.kind in self.kinds):
             return False
         if isinstance(record, Message) and record.message_id in self.known:
             return False
         if isinstance(record, Episode) and record.thread_id and record.thread_id == self.thread_id:
             return False
-        return holds(record, self.as_of)
+        return holds(record, self.as_of, now)
 
 
-def holds(record: Record, as_of: datetime | None) -> bool:
-    """Whether a record is known at a moment, and a note true; at no moment: whether it is now."""
-    if as_of is None:
-        return not isinstance(record, Note) or record.status == "active"
+def holds(record: Record, as_of: datetime | None, now: datetime) -> bool:
+    """Whether a record is known at a moment, and a note true; at no moment: whether it is now.
+
+    What begins to hold later is known now; what is over comes up no more.
+    """
     if not isinstance(record, Note):
-        return record.created_at <= as_of
-    if record.status == "proposed":
+        return as_of is None or record.created_at <= as_of
+    if record.is_over(now if as_of is None else as_of):
         return False
-    return record.valid_from <= as_of and (record.valid_until is None or as_of < record.valid_until)
+    if as_of is None:
+        return record.status == "active"
+    return record.status != "proposed" and record.valid_from <= as_of
 
 
 def _lying_in(namespace: Namespace, items: Sequence[Any]) -> list[Any]:
@@ -237,24 +244,29 @@ def _lying_in(namespace: Namespace, items: Sequence[Any]) -> list[Any]:
 
 
 def _profile(
-    few: Sequence[Sequence[Any]], pinned: Sequence[Sequence[Any]], as_of: datetime | None
+    few: Sequence[Sequence[Any]],
+    pinned: Sequence[Sequence[Any]],
+    as_of: datetime | None,
+    now: datetime,
 ) -> tuple[Note, ...]:
     """Return the pinned notes, and those of each owner who has few."""
     notes: dict[tuple[Owner, str], Note] = {}
     for items in pinned:
-        notes |= _held(items, as_of)
+        notes |= _held(items, as_of, now)
     for items in few:
         if as_of is None and len(items) > PROFILE_NOTES:
-            continue  # they all hold now: the store was asked for no others
-        held = _held(items, as_of)
+            continue  # the store was asked for no others
+        held = _held(items, as_of, now)
         if len(held) <= PROFILE_NOTES:
             notes |= held
     return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
 
 
-def _held(items: Sequence[Any], as_of: datetime | None) -> dict[tuple[Owner, str], Note]:
+def _held(
+    items: Sequence[Any], as_of: datetime | None, now: datetime
+) -> dict[tuple[Owner, str], Note]:
     notes = (note for note in map(read_record, items) if isinstance(note, Note))
-    return {(note.owner, note.id): note for note in notes if holds(note, as_of)}
+    return {(note.owner, note.id): note for note in notes if holds(note, as_of, now)}
 
 
 def said_at(item: Any) -> tuple[str, datetime, int]:

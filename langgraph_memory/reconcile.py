@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import (
@@ -20,7 +17,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
-from langgraph_memory.similarity import judge
+from langgraph_memory.similarity import says_the_same
 
 UNDOABLE = 10
 """How many changes of one version can be undone, beside the one that made it."""
@@ -60,26 +57,21 @@ Rulings = Mapping[tuple[int, str, int], Relation]
 """What a model said of a candidate (its place) and a note (its id and version)."""
 
 
-def collapse(candidates: Sequence[Note], cosines: NDArray[np.float32] | None) -> list[Note]:
-    """Return candidates of one batch without near duplicates; the first keeps its text.
+def collapse(candidates: Iterable[Note]) -> list[Note]:
+    """Return candidates of one batch, as they were said, without duplicates.
 
-    The user's words go before the assistant's.
-
-    Args:
-        candidates: In the order in which they were said.
-        cosines: The similarity of each to each, shape `(n, n)`; without it equal texts collapse.
+    The first keeps its text; the user's words go before the assistant's.
     """
-    kept: list[tuple[int, Note]] = []
-    for i, candidate in enumerate(candidates):
-        for place, (j, note) in enumerate(kept):
-            cosine = 0.0 if cosines is None else float(cosines[i, j])
-            same = judge(candidate, note, cosine) == "same" or _says_no_more(candidate, note)
+    kept: list[Note] = []
+    for candidate in candidates:
+        for place, note in enumerate(kept):
+            same = says_the_same(candidate, note) or _says_no_more(candidate, note)
             if _may_be_one(note, candidate) and same:
-                kept[place] = (j, _joined(note, candidate))
+                kept[place] = _joined(note, candidate)
                 break
         else:
-            kept.append((i, candidate))
-    return [note for _, note in kept]
+            kept.append(candidate)
+    return kept
 
 
 def _says_no_more(candidate: Note, note: Note) -> bool:
@@ -109,7 +101,7 @@ def plan_batch(
         candidates: In the order in which they were said; their ids are set here.
         neighbours: For each, notes of its owner with the same text or slot, or like it.
         taken: Ids that the owner's notes have.
-        rulings: What a model said of pairs that could not be judged by their similarity.
+        rulings: What a model said of pairs that their words do not settle.
         places: Which of the candidates are still wanted; else all.
     """
     work = _Work(neighbours, taken)
@@ -146,7 +138,7 @@ class _Work:
                 continue
             ruled = rulings.get((place, note.id, note.version))
             if twin is None and (
-                judge(candidate, note, each.cosine) == "same"
+                says_the_same(candidate, note)
                 or ruled == "same"
                 or (ruled == "replaces" and normalise(note.text) == normalise(candidate.text))
             ):
@@ -253,6 +245,8 @@ def decide(
     """
     now = candidate.updated_at
     if twin is not None and (holder is None or holder == twin):
+        if twin.is_over(now):
+            return [_supersede(twin, candidate, "said again after it was over")]
         return [_reinforce(twin, candidate, now)]
     if holder is None:
         return [Change("add", replace(candidate, id=free_id(candidate, taken)))]
@@ -335,9 +329,9 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
     return recorded(Change("reinforce", said_again, note, said_again.reason))
 
 
-def _supersede(holder: Note, candidate: Note) -> Change:
+def _supersede(holder: Note, candidate: Note, reason: str | None = None) -> Change:
     slot = candidate.slot or holder.slot
-    reason = f"a new value for {slot!r}" if slot else f"it replaces {holder.text!r}"
+    reason = reason or _why_superseded(holder, slot)
     new = replace(
         candidate,
         id=holder.id,
@@ -348,6 +342,10 @@ def _supersede(holder: Note, candidate: Note) -> Change:
         reason=reason,
     )
     return recorded(Change("supersede", new, holder, reason))
+
+
+def _why_superseded(holder: Note, slot: str | None) -> str:
+    return f"a new value for {slot!r}" if slot else f"it replaces {holder.text!r}"
 
 
 def candidate_ids(candidate: Note) -> list[str]:

@@ -142,6 +142,10 @@ class Note(_Stored):
         version = f"{self.id.partition('@')[0]}@{self.version}"
         return f"{version}.{self.revision}" if self.revision else version
 
+    def is_over(self, at: datetime) -> bool:
+        """Whether the note holds no longer at a moment."""
+        return self.valid_until is not None and self.valid_until <= at
+
     def to_value(self) -> dict[str, Any]:
         """Return the note as a JSON dict, with the digests by which others like it are found."""
         return {

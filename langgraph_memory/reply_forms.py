@@ -6,23 +6,17 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-import json_repair
 from pydantic import BaseModel
 
+from langgraph_memory.answers import repaired, without_thoughts
 from langgraph_memory.embedding import replace_surrogates
 
 TOOL = "SavingReply"
 """The tool that a structured output calls; small models write such a call as text."""
 
-_MAX_CHARACTERS = 50_000  # a repair takes .2 s then; no model answers as much in one reply
-_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL)
 _FENCE = re.compile(r"```\w*")
 _OBJECT = re.compile(r"""\{\s*["'“]?\w+["'”]?\s*[:：]""")
-_WIDE = re.compile(r'((?<!\\)["\]}])\s*([：，])\s*(?=["\[{}]|null|None)')
-# It asserts what not every text keeps to, such as a fence inside a broken string.
-_NOT_REPAIRED = (ValueError, RecursionError, AssertionError, LookupError, TypeError, AttributeError)
 _LIST = re.compile(r"""\s*\[\s*["'“]""")
 _HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,4})?\Z")
 
@@ -59,7 +53,7 @@ def reply_in_text(text: str) -> Reply | None:
     asked for is no reply.
     """
     if not text.lstrip().startswith(("{", "```")):
-        text = _THOUGHTS.sub("", text)
+        text = without_thoughts(text)
     position = 0
     while match := _OBJECT.search(text, position):
         reply, position = _reply_at(text, match.start())
@@ -73,7 +67,7 @@ def reply_in_text(text: str) -> Reply | None:
 
 def repaired_reply(text: str) -> Reply | None:
     """Return the reply that broken JSON was meant to be, without a note that was cut off."""
-    value = _repaired(text)
+    value = repaired(text)
     objects = value if isinstance(value, list) else [value]
     reply = next((found for each in objects if (found := read_reply(each)) is not None), None)
     if reply is None or not reply.proposed or not isinstance(reply.proposed[-1], str):
@@ -94,18 +88,7 @@ def _reply_at(text: str, start: int) -> tuple[Reply | None, int]:
 
 def _proposals(value: object) -> tuple[object, ...]:
     if isinstance(value, str) and _LIST.match(value):
-        value = _repaired(value)  # small models write the list as a text
+        value = repaired(value)  # small models write the list as a text
     if value is None:
         return ()
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
-
-
-def _repaired(text: str) -> Any:
-    """Return what broken JSON was meant to say, or `None`."""
-    if len(text) > _MAX_CHARACTERS:
-        return None
-    narrow = _WIDE.sub(lambda m: m[1] + (":" if m[2] == "：" else ","), text)
-    try:
-        return json_repair.loads(narrow)
-    except _NOT_REPAIRED:
-        return None

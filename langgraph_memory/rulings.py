@@ -1,4 +1,4 @@
-"""What a model is asked about notes whose similarity does not tell, and what it may answer. Pure.
+"""What a model is asked about notes whose words do not tell, and what it may answer. Pure.
 
 It sees numbered pairs of texts, no ids, and says of each how its notes relate. What it says of a
 number that it was not shown is passed over; a note for which nothing valid is said is added.
@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.answers import items_of
 from langgraph_memory.instructions import RECONCILING, escaped
-from langgraph_memory.reconcile import Neighbour, Relation
+from langgraph_memory.reconcile import Neighbour, Relation, Rulings
 from langgraph_memory.records import Note, long_date
 from langgraph_memory.similarity import Band, judge
 
@@ -52,7 +52,7 @@ class Pair:
 def pairs(
     candidates: Sequence[Note], neighbours: Sequence[Sequence[Neighbour]], band: Band
 ) -> list[Pair]:
-    """Return the pairs to ask about: those inside the band where similarity does not tell."""
+    """Return the pairs to ask about: those alike enough whose words do not tell."""
     asked = []
     for place, (candidate, near) in enumerate(zip(candidates, neighbours, strict=True)):
         alike = sorted(near, key=lambda each: -each.cosine)
@@ -75,9 +75,7 @@ def request(asked: Sequence[Pair]) -> list[BaseMessage]:
     return [SystemMessage(RECONCILING), HumanMessage("\n".join(lines))]
 
 
-def rulings(
-    answer: object, asked: Sequence[Pair]
-) -> tuple[dict[tuple[int, str, int], Relation], list[str]]:
+def rulings(answer: object, asked: Sequence[Pair]) -> tuple[Rulings, list[str]]:
     """Return what a model's answer says of the pairs, and what was wrong with it.
 
     Raises:

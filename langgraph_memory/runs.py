@@ -21,6 +21,7 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from langgraph_memory import arguments
+from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.lexical import query_tokens
 from langgraph_memory.memory import Memory
@@ -39,7 +40,6 @@ from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
 from langgraph_memory.scope import Scope, run_owner_id, run_user
-from langgraph_memory.writing import Processed
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -258,23 +258,20 @@ class Run:
     ) -> list[Record]:
         texts = self._worth_keeping(proposed)
         ids = self._exchange_ids(messages) if texts else []
-        if ids and all(self.memory.get(id, user=self.user) for id in ids):
+        if not texts or (ids and all(self.memory.get(id, user=self.user) for id in ids)):
             return []  # a replay: the turn is kept already, and so is what it proposed
-        told = ids[:1]
-        return [self.memory.remember(text, user=self.user, sources=told).record for text in texts]
+        changes = self.memory.keep_proposed(texts, user=self.user, sources=ids[:1])
+        return [change.record for change in changes]
 
     async def _aremember(
         self, proposed: Sequence[object], messages: Sequence[BaseMessage]
     ) -> list[Record]:
         texts = self._worth_keeping(proposed)
         ids = self._exchange_ids(messages) if texts else []
-        if ids and all([await self.memory.aget(id, user=self.user) for id in ids]):
+        if not texts or (ids and all([await self.memory.aget(id, user=self.user) for id in ids])):
             return []
-        told = ids[:1]
-        return [
-            (await self.memory.aremember(text, user=self.user, sources=told)).record
-            for text in texts
-        ]
+        changes = await self.memory.akeep_proposed(texts, user=self.user, sources=ids[:1])
+        return [change.record for change in changes]
 
     def _worth_keeping(self, proposed: Sequence[object]) -> list[str]:
         texts, refused = worth_keeping(proposed, self.memory.redact)

@@ -81,11 +81,20 @@ def judge(new: Note, old: Note, cosine: float, band: Band = EMBEDDED) -> Judgeme
         >>> judge(note("Has a dog."), note("Drinks tea."), 0.05)
         'apart'
     """
-    slots = {normalise(note.slot) for note in (new, old) if note.slot is not None}
-    if new.kind == old.kind and len(slots) < 2 and _wording(new.text) == _wording(old.text):
+    if says_the_same(new, old):
         return "same"
-    share_slot = len(slots) == 1 and None not in (new.slot, old.slot)
+    share_slot = None not in (new.slot, old.slot) and len(_slots(new, old)) == 1
     return "ask" if share_slot or cosine >= band.ask_from else "apart"
+
+
+def says_the_same(new: Note, old: Note) -> bool:
+    """Whether `judge` finds two notes the same, which no cosine has a part in."""
+    alike = new.kind == old.kind and _wording(new.text) == _wording(old.text)
+    return alike and len(_slots(new, old)) < 2
+
+
+def _slots(*notes: Note) -> set[str]:
+    return {normalise(note.slot) for note in notes if note.slot is not None}
 
 
 def _wording(text: str) -> str:

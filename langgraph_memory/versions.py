@@ -27,9 +27,10 @@ def history(id: str, notes: Sequence[Note]) -> list[Note]:
     return sorted((note for note in notes if _whole_id(note.id) == whole), key=_version)
 
 
-def facts(notes: Sequence[Note]) -> dict[str, str]:
+def facts(notes: Sequence[Note], now: datetime) -> dict[str, str]:
     """Return what active notes say for their slots, those that are known longest first."""
-    known = sorted(filter(_is_active, notes), key=lambda note: (note.created_at, note.updated_at))
+    holding = [note for note in notes if _is_active(note) and not note.is_over(now)]
+    known = sorted(holding, key=lambda note: (note.created_at, note.updated_at))
     return {note.slot: note.text for note in known if note.slot is not None}
 
 

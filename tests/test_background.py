@@ -22,8 +22,8 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory
 from langgraph_memory.background import Key, Worker
+from langgraph_memory.drafts import Processed
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.writing import Processed
 
 ROOT = Path(__file__).parents[1]
 LONG = 60.0
@@ -439,7 +439,7 @@ PRELUDE = """
     import langgraph_memory.background
     from langgraph_memory import ChromaStore, Memory
     from langgraph_memory.testing import HashingEmbeddings
-    from langgraph_memory.writing import Processed
+    from langgraph_memory.drafts import Processed
 
     class Printing(Memory):
         def process_turn(self, user, thread_id):

@@ -333,7 +333,7 @@ def test_a_preference_cannot_rest_on_the_assistants_words() -> None:
     ("given", "expected"),
     [
         *((0.7, 0.7), ("0.7", 0.7), (7, 1.0), (-1, 0.0), (float("inf"), 1.0)),
-        *((given, 0.5) for given in (None, "high", True, float("nan"), [1])),
+        *((given, 0.5) for given in (None, "high", True, float("nan"), [1], 10**400)),
     ],
 )
 def test_importance_is_clamped_and_one_half_where_there_is_none(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.ranking import Candidate, Quotas, Ranking, recency, select
+from langgraph_memory.ranking import Evidence, Quotas, Ranking, recency, select
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner
 
@@ -52,8 +52,8 @@ def episode(id: str) -> Episode:
     return Episode(id=id, owner=ANA, task=f"task {id}", created_at=NOW)
 
 
-def candidate(record: Record, relevance: float = 1.0) -> Candidate:
-    return Candidate(record, 1.0, 1.0, 1.0, relevance)
+def candidate(record: Record, relevance: float = 1.0) -> Evidence:
+    return Evidence(record, 1.0, 1.0, 1.0, relevance)
 
 
 def ids(hits: Any) -> list[str]:
@@ -166,7 +166,7 @@ def test_boosts_and_their_half_life_can_be_chosen() -> None:
 
 def test_a_hit_says_what_its_score_is_made_of() -> None:
     record = note(days=30, importance=0.8)
-    [hit] = Ranking().hits([Candidate(record, 0.6, 4.0, 0.5, 0.7)], NOW)
+    [hit] = Ranking().hits([Evidence(record, 0.6, 4.0, 0.5, 0.7)], NOW)
     parts = dict(hit.parts)
     assert (hit.record, hit.text) == (record, record.text)
     assert [parts.pop(name) for name in ("cosine", "bm25", "coverage", "relevance")] == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -13,10 +13,8 @@ from langgraph.store.base import BaseStore
 from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.records import Note, Recalled
-from langgraph_memory.testing import HashingEmbeddings, ManualClock
-
-if TYPE_CHECKING:
-    from tests.conftest import Verbs
+from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
+from tests.conftest import Verbs
 
 NONSENSE = "quantum chromodynamics lattice"
 
@@ -790,3 +788,41 @@ def test_a_memory_stays_exact_when_its_cache_is_too_small_for_it(clock: ManualCl
             answers.append([(texts(one), set(texts(one.profile))) for one in recalled])
             assert all(isinstance(hit.record, Note) for hit in recalled[0])
     assert answers[0] == answers[1]
+
+
+# -- notes with an end ---------------------------------------------------------------------------
+
+
+def spring(clock: ManualClock) -> dict[str, Any]:
+    """What a model makes of "I am on a diet until Friday"."""
+    end = (clock() + timedelta(days=1)).date().isoformat()
+    item = {"quote": "on a diet", "text": "The user is on a diet", "slot": "food"}
+    return {"notes": [{"message": 1, "kind": "fact", "valid_until": end, **item}]}
+
+
+async def known(memory: Verbs, **how: Any) -> set[str]:
+    found = await memory.recall("on a diet", user="ana", types=("note",), min_relevance=0, **how)
+    return {*(hit.text for hit in found), *(note.text for note in found.profile)}
+
+
+async def test_a_note_that_is_over_comes_up_no_more_until_it_is_said_again(
+    store: BaseStore, clock: ManualClock, prefix: str
+) -> None:
+    diet = "The user is on a diet"
+    model = ScriptedChatModel([spring(clock)])
+    memory = Verbs(Memory(store, model=model, clock=clock), prefix)
+    await memory.log_turn([("user", "I am on a diet")], user="ana", thread_id="t")
+    [change] = await memory.extract(user="ana")
+    during = clock()
+    assert await known(memory) == {diet}
+    assert await memory.facts(user="ana") == {"food": diet}
+    await memory.pin(change.record.id, user="ana")
+    after = clock.advance(days=7)
+    assert await known(memory) == set()
+    assert await memory.facts(user="ana") == {}
+    assert await known(memory, as_of=during) == {diet}
+    clock.advance(days=7)
+    await memory.remember(diet, user="ana", slot="food")
+    assert await known(memory) == {diet}
+    assert await known(memory, as_of=after) == set()
+    assert await memory.facts(user="ana") == {"food": diet}

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,10 +151,9 @@ def test_a_proposal_that_is_known_already_reinforces_the_active_note() -> None:
 # -- inside a batch ------------------------------------------------------------------------------
 
 
-def test_near_duplicates_of_a_batch_are_one_note_with_all_their_sources() -> None:
+def test_duplicates_of_a_batch_are_one_note_with_all_their_sources() -> None:
     said = [note("Likes blue", day=1), note("likes Blue!", day=2, importance=0.8)]
-    cosines = np.array([[1, 0.99], [0.99, 1]], np.float32)
-    [one] = collapse(said, cosines)
+    [one] = collapse(said)
     assert (one.text, one.sources, one.importance) == ("Likes blue", ("m1", "m2"), 0.8)
 
 
@@ -163,15 +161,15 @@ def test_the_users_words_go_before_the_assistants() -> None:
     echoed = note("Likes blue", day=1, said_by="assistant", quote="you like blue")
     own = note("likes BLUE", day=2, quote="I like blue")
     for order in ([echoed, own], [own, echoed]):
-        [one] = collapse(order, None)
+        [one] = collapse(order)
         assert (one.said_by, one.quote) == ("user", "I like blue")
 
 
 def test_what_only_looks_alike_does_not_collapse() -> None:
     said = [note("Weighs 82 kg", day=1), note("Weighs 79 kg", day=2)]
-    assert len(collapse(said, np.full((2, 2), 0.99, np.float32))) == 2
+    assert len(collapse(said)) == 2
     slots = [note("Graz", slot="home city"), note("Graz", slot="birth place")]
-    assert len(collapse(slots, np.ones((2, 2), np.float32))) == 2
+    assert len(collapse(slots)) == 2
 
 
 SAID = st.tuples(

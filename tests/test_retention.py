@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Message
-from langgraph_memory.operations import processed_ops
+from langgraph_memory.operations import forget_ops
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs
 
@@ -239,7 +239,7 @@ async def test_what_was_processed_is_deleted_and_not_logged_again(memory: Verbs)
     said = [HumanMessage("My bicycle is green", id="m1"), AIMessage("Noted", id=UUID)]
     records = await log(memory, *said)
     store = memory.memory.store
-    store.batch(processed_ops(records))
+    store.batch(forget_ops(records))
     assert await kept(memory) == []
     left = store.search(("memory", "user", "ana"), limit=100)
     assert not any("bicycle" in str(item.value) or "m1" in item.key for item in left)

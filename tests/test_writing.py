@@ -822,6 +822,26 @@ def test_what_is_forgotten_while_a_model_reads_it_makes_no_note() -> None:
     assert memory.list(user="ana", types=("extraction",)) == []
 
 
+@pytest.mark.parametrize("keep_messages", [True, False], ids=["kept", "not-kept"])
+def test_what_is_edited_while_a_model_reads_it_is_looked_through_as_it_is_now(
+    clock: ManualClock, keep_messages: bool
+) -> None:
+    memory: Memory
+
+    def edit(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        memory.log_turn(said("I have moved to Linz", 1), user="ana", thread_id="t")
+        return GRAZ
+
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    model = ScriptedChatModel([edit, LINZ])
+    memory = Memory(store, model=model, clock=clock, keep_messages=keep_messages)
+    memory.log_turn(said("I live in Graz", 1), user="ana", thread_id="t")
+    assert memory.process_turn("ana", "t").changes == ()
+    assert memory.pending(user="ana") == {"t": 1}
+    [change] = memory.process_turn("ana", "t").changes
+    assert change.record.text == "The user lives in Linz."
+
+
 def test_others_may_write_while_a_model_reads() -> None:
     """And what they wrote meanwhile counts when the notes are placed."""
     memory: Memory

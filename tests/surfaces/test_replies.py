@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+from dataclasses import replace
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -16,6 +17,8 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command
 
 from langgraph_memory import (
+    Candidate,
+    ChromaStore,
     Memory,
     MemoryState,
     Note,
@@ -30,7 +33,7 @@ from langgraph_memory import (
 )
 from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.records import Message
-from langgraph_memory.testing import ScriptedChatModel
+from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.surfaces.graphs import (
     Builder,
     Shape,
@@ -275,12 +278,36 @@ async def test_a_run_that_is_repeated_from_a_checkpoint_keeps_nothing_twice(
     assert len(said(memory, "ana")) == 2
 
 
+async def test_the_callers_rules_decide_about_proposals_too(way: Way) -> None:
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+
+    def accept(candidate: Candidate) -> Candidate | None:
+        return None if "开发" in candidate.text else replace(candidate, slot="名字")
+
+    async def run(**rules: Any) -> Memory:
+        memory = Memory(store, **rules)
+        graph = wrapped_node(
+            memory, lambda state: {"messages": [AIMessage(ANSWER)]}, from_reply=True
+        )
+        await way(graph.compile(), say(INTRODUCTION), as_user("ana", "t"))
+        return memory
+
+    memory = await run(min_importance=0.6)
+    assert memory.list(user="ana", status=None) == []
+    memory = await run(accept=accept, review=True)
+    assert memory.list(user="ana") == []
+    [proposed] = memory.list(user="ana", status="proposed")
+    assert proposed.text == NAME
+    memory.approve(proposed.id, user="ana")
+    assert memory.facts(user="ana") == {"名字": NAME}
+
+
 def test_a_note_that_cannot_be_saved_is_an_error(memory: Memory) -> None:
     def fail(*args: Any, **kwargs: Any) -> Any:
         raise StoreError("the disk is full")
 
     graph = wrapped_node(memory, lambda state: {"messages": [AIMessage(ANSWER)]}, from_reply=True)
-    memory.remember = fail  # type: ignore[method-assign]  # a full disk is not to be had
+    memory.keep_proposed = fail  # type: ignore[method-assign]  # a full disk is not to be had
     with pytest.raises(StoreError, match="the disk is full"):
         graph.compile().invoke(say(INTRODUCTION), as_user("ana", "t"))
 

@@ -2,20 +2,18 @@
 
 No I/O of its own. A batch is looked through by a model (`extraction`); its candidates are compared
 with each other and with the notes that are there (`reconcile`), the model is asked about those that
-similarity does not judge (`rulings`), and all that follows is one batch of writes. Its last is the
+their words do not settle (`rulings`), and all that follows is one batch of writes. Its last is the
 record that says which messages are done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 from langgraph.store.base import PutOp, SearchOp
-from numpy.typing import NDArray
 
 from langgraph_memory.calling import Asked
 from langgraph_memory.errors import ModelError
@@ -24,23 +22,23 @@ from langgraph_memory.messages import Redact
 from langgraph_memory.operations import (
     ALL,
     change_ops,
+    forget_ops,
     neighbour_ops,
     newest_op,
-    processed_ops,
     put_op,
     read_record,
 )
 from langgraph_memory.pending import Batch, queue
 from langgraph_memory.reconcile import (
     Neighbour,
-    Relation,
     Rulings,
     candidate_ids,
     collapse,
     plan_batch,
 )
-from langgraph_memory.records import Change, Extraction, Note, Status
+from langgraph_memory.records import Change, Extraction, Message, Note, Status
 from langgraph_memory.rulings import Pair, pairs
+from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import Band
 from langgraph_memory.store.ops import HybridOp, Match, Scores
 
@@ -82,6 +80,26 @@ class Extracting:
         kept, refused = admitted(proposed, self.accept, self.min_importance)
         return Draft.of(batch, kept, asked.usage, [*problems, *refused], self.review)
 
+    def proposals(
+        self, texts: Sequence[str], owner: Owner, sources: Sequence[str], now: datetime
+    ) -> Draft:
+        """Return the draft of what a reply proposes and the caller's rules let through.
+
+        Args:
+            texts: The notes.
+            owner: Whose they are.
+            sources: Ids of the messages that they come from.
+            now: When they were said.
+        """
+        proposed = [
+            Candidate(text, "fact", None, 0.5, "", "user", now, None, tuple(sources))
+            for text in texts
+        ]
+        kept, refused = admitted(proposed, self.accept, self.min_importance)
+        status: Status = "proposed" if self.review else "active"
+        notes = tuple(_note(owner, candidate, now, status) for candidate in kept)
+        return Draft(Batch(owner, "", ()), notes, {}, tuple(refused), self.review)
+
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
@@ -92,7 +110,7 @@ class Ruled:
     usage: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, asked: Asked[tuple[dict[tuple[int, str, int], Relation], list[str]]]) -> Ruled:
+    def of(cls, asked: Asked[tuple[Rulings, list[str]]]) -> Ruled:
         """Return what an answer says."""
         ruled, problems = asked.value
         return cls(ruled, tuple(problems), asked.usage)
@@ -123,25 +141,16 @@ class Draft:
         problems: Sequence[str],
         review: bool,
     ) -> Draft:
-        """Return the draft of the candidates that were let through."""
+        """Return the draft of the candidates that were let through, without duplicates."""
         place = {id: i for i, id in enumerate(batch.ids)}
         said = sorted(candidates, key=lambda each: max(place[id] for id in each.sources))
         status: Status = "proposed" if review else "active"
-        notes = tuple(_note(batch, candidate, status) for candidate in said)
+        at = {message.id: message.created_at for message in batch.messages}
+        proposed = (
+            _note(batch.owner, each, max(at[id] for id in each.sources), status) for each in said
+        )
+        notes = tuple(collapse(proposed))
         return cls(batch, notes, usage, tuple(problems), review)
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts by which its notes are compared with each other; none if there is one note."""
-        return [_search_text(note) for note in self.notes] if len(self.notes) > 1 else []
-
-    def collapsed(self, vectors: Sequence[Sequence[float]] | None) -> Draft:
-        """Return the draft without near duplicates.
-
-        Args:
-            vectors: Those of `texts`, shape `(n, dims)`, if there is an embedder.
-        """
-        return replace(self, notes=tuple(collapse(self.notes, _cosines(vectors))))
 
     # -- what is there already --
 
@@ -151,7 +160,7 @@ class Draft:
 
     def _ops(self, note: Note, hybrid: bool) -> list[Any]:
         namespace = note.owner.namespace("note")
-        query = _search_text(note)
+        query = str(note.to_value()["search_text"])
         lookups = neighbour_ops(note, hybrid)
         searches: list[Any] = []
         for status in self._statuses:
@@ -203,6 +212,10 @@ class Draft:
 
     # -- the end --
 
+    def changes(self, found: Sequence[Any], hybrid: bool) -> list[Change]:
+        """Decide what becomes of the notes without asking a model, from what `ops` found."""
+        return plan_batch(self.notes, *self.neighbours(found, hybrid))
+
     def settle(
         self,
         found: Sequence[Any],
@@ -222,10 +235,11 @@ class Draft:
         """
         usage = total(self.usage, ruled.usage)
         near, taken = self.neighbours(found[2:], hybrid)
-        waiting = {m.id for thread in queue(self.batch.owner, found[:2]) for m in thread.messages}
-        # Somebody else did the others meanwhile, or they were forgotten.
-        ids = tuple(id for id in self.batch.ids if id in waiting)
-        left = [i for i, note in enumerate(self.notes) if waiting.issuperset(note.sources)]
+        waiting = {m.id: m for t in queue(self.batch.owner, found[:2]) for m in t.messages}
+        # Somebody else did the others meanwhile, or they were forgotten, or edited.
+        processed = [m for m in self.batch.messages if _is_as_read(m, waiting.get(m.id))]
+        ids = tuple(message.id for message in processed)
+        left = [i for i, note in enumerate(self.notes) if set(note.sources) <= set(ids)]
         changes = plan_batch(self.notes, near, taken, ruled.rulings, left)
         problems = (*self.problems, *ruled.problems)
         if not ids:
@@ -240,11 +254,9 @@ class Draft:
             usage=usage,
             problems=problems,
         )
-        processed = [message for message in self.batch.messages if message.id in ids]
-        gone = [] if keep_messages else processed_ops(processed)
+        gone = [] if keep_messages else forget_ops(processed)
         ops = [*change_ops(changes), *gone, put_op(done)]
-        last = {(op.namespace, op.key): op for op in ops}  # a note may change twice
-        return Settled(tuple(changes), list(last.values()), usage)
+        return Settled(tuple(changes), last_of_each(ops), usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,24 +274,27 @@ class Settled:
         return Processed(self.changes, self.usage)
 
 
+def last_of_each(ops: Sequence[PutOp]) -> list[PutOp]:
+    """Return operations without those that a later one replaces: a note may change twice."""
+    return list({(op.namespace, op.key): op for op in ops}.values())
+
+
 def total(*usages: Mapping[str, int]) -> dict[str, int]:
     """Return the sum of what several calls of models cost."""
     names = dict.fromkeys(name for usage in usages for name in usage)
     return {name: sum(usage.get(name, 0) for usage in usages) for name in names}
 
 
-def _note(batch: Batch, candidate: Candidate, status: Status) -> Note:
-    by_id = {message.id: message for message in batch.messages}
-    said = max(by_id[id].created_at for id in candidate.sources)
+def _note(owner: Owner, candidate: Candidate, said: datetime, status: Status) -> Note:
     return Note(
         id="",
-        owner=batch.owner,
+        owner=owner,
         text=candidate.text,
         kind=candidate.kind,
         slot=candidate.slot,
         importance=candidate.importance,
         status=status,
-        author=batch.owner.id,
+        author=owner.id,
         created_at=said,
         updated_at=said,
         valid_from=candidate.valid_from,
@@ -290,19 +305,9 @@ def _note(batch: Batch, candidate: Candidate, status: Status) -> Note:
     )
 
 
-def _search_text(note: Note) -> str:
-    return str(note.to_value()["search_text"])
+def _is_as_read(message: Message, now: Message | None) -> bool:
+    return now is not None and now.text == message.text
 
 
 def _by_meaning(cosine: Scores, bm25: Scores) -> Scores:
     return cosine
-
-
-def _cosines(vectors: Sequence[Sequence[float]] | None) -> NDArray[np.float32] | None:
-    if not vectors:
-        return None
-    matrix = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    unit = matrix / np.maximum(lengths, np.finfo(np.float32).tiny)
-    cosines: NDArray[np.float32] = unit @ unit.T
-    return cosines
