@@ -826,3 +826,21 @@ async def test_a_note_that_is_over_comes_up_no_more_until_it_is_said_again(
     assert await known(memory) == {diet}
     assert await known(memory, as_of=after) == set()
     assert await memory.facts(user="ana") == {"food": diet}
+
+
+async def test_a_note_that_comes_back_keeps_its_end(
+    store: BaseStore, clock: ManualClock, prefix: str
+) -> None:
+    model = ScriptedChatModel([spring(clock)])
+    memory = Verbs(Memory(store, model=model, clock=clock), prefix)
+    await memory.log_turn([("user", "I am on a diet")], user="ana", thread_id="t")
+    [diet] = await memory.extract(user="ana")
+    clock.advance(hours=1)
+    other = await memory.remember("Eats all", user="ana", slot="food")
+    clock.advance(hours=1)
+    undone = await memory.undo(other.id, user="ana")
+    assert undone.record.valid_until == diet.record.valid_until
+    clock.advance(days=7)
+    assert await known(memory) == set()
+    await memory.restore(f"{diet.record.id}@1", user="ana")  # somebody wants it now
+    assert await known(memory) == {diet.record.text}
