@@ -1015,6 +1015,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            now=self.clock(),
             expired=self._expired,
             redact=self.redact,
         )
@@ -1051,6 +1052,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            now=self.clock(),
             expired=self._expired,
             redact=self.redact,
         )
