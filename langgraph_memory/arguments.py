@@ -201,6 +201,7 @@ def question(
     as_of: datetime | None,
     thread_id: str | None,
     known: Iterable[str],
+    now: datetime,
     expired: datetime | None,
     redact: Redact,
 ) -> Question:
@@ -221,6 +222,7 @@ def question(
         as_of=None if as_of is None else as_utc(as_of, "as_of="),
         thread_id=None if thread_id is None else _thread_id(thread_id),
         known=frozenset(known),
+        now=now,
         expired=expired,
     )
 

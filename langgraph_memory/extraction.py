@@ -176,7 +176,8 @@ def zone_of(name: str) -> tzinfo:
 def _shown(message: Message, zone: tzinfo, number: str) -> str:
     said = f"{message.created_at.astimezone(zone):%Y-%m-%d %A %H:%M}"
     speaker = message.speaker if message.speaker != message.role else ""
-    name = f' name="{escaped(speaker)}"' if speaker else ""
+    quoted = escaped(speaker).replace('"', "&quot;")
+    name = f' name="{quoted}"' if speaker else ""
     text = message.text
     if len(text) > _SHOWN_CHARACTERS:
         text = f"{text[:_SHOWN_CHARACTERS]} [...]"
@@ -329,4 +330,11 @@ def _checked(candidate: Candidate) -> Candidate:
         raise ConfigurationError(f"accept= returned a candidate without text: {candidate!r}")
     if candidate.kind not in KINDS:
         raise ConfigurationError(f"accept= returned an unknown kind: {candidate.kind!r}")
-    return replace(candidate, importance=_importance(candidate.importance))
+    if not isinstance(candidate.slot, str | None):
+        raise ConfigurationError(f"accept= returned a slot that is no text: {candidate.slot!r}")
+    return replace(
+        candidate,
+        text=clean(candidate.text),
+        slot=clean(candidate.slot or "") or None,
+        importance=_importance(candidate.importance),
+    )

@@ -1008,6 +1008,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            now=self.clock(),
             expired=self._expired,
             redact=self.redact,
         )
@@ -1044,6 +1045,7 @@ class Memory:
             as_of=as_of,
             thread_id=thread_id,
             known=known,
+            now=self.clock(),
             expired=self._expired,
             redact=self.redact,
         )

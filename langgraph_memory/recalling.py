@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, cast
 
@@ -51,6 +51,7 @@ class Question:
     thread_id: str | None
     known: frozenset[str]
     """Ids of messages that the asker has before them."""
+    now: datetime
     expired: datetime | None = None
     """Messages that were said until then have expired; `None` if they do not."""
 
@@ -66,6 +67,8 @@ class Question:
         notes = [owner.namespace("note") for owner in self.owners]
         now = self.as_of is None
         active: dict[str, Any] = {"status": "active"} if now else {}
+        if now and hybrid:
+            active |= self._not_over
         # LangGraph's own stores do not all compare times; what is later is left out anyway.
         past = {"created_at": {"$lte": self._moment}}
         other: dict[str, Any] = past if hybrid and not now else {}
@@ -107,6 +110,15 @@ class Question:
     # -- parts of the above --
 
     @property
+    def _not_over(self) -> dict[str, Any]:
+        """The filter that leaves out what was over when the day began; `holds` is exact.
+
+        A store works out once which rows meet a filter: so the filter is the same for a day.
+        """
+        day = self.now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return {"valid_until": {"$ne": {"$lte": day.isoformat()}}}
+
+    @property
     def _moment(self) -> str | None:
         return None if self.as_of is None else self.as_of.isoformat()
 
@@ -146,7 +158,7 @@ class Question:
     def _pushed_down(self) -> dict[str, Any]:
         """Return the filter on whole values."""
         never = ("proposed",) if self.as_of is not None else ("superseded", "proposed", "archived")
-        known = {"status": {"$nin": never}}
+        known = {"status": {"$nin": never}, **({} if self.as_of else self._not_over)}
         return ExtendedFilter({**known, **value_filter(self.filter or {})})
 
     def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:

@@ -275,6 +275,7 @@ def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
         id=f"{old.id}@{old.version}",
         status="superseded",
         valid_until=max(end, old.valid_from),
+        own_end=old.valid_until,
         superseded_by=new.id,
     )
 

@@ -83,7 +83,9 @@ def _field_names(cls: Any) -> tuple[str, ...]:
 _NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
-_TIMES = frozenset({"created_at", "updated_at", "edited_at", "valid_from", "valid_until"})
+_TIMES = frozenset(
+    {"created_at", "updated_at", "edited_at", "valid_from", "valid_until", "own_end"}
+)
 
 
 def _json_of(content: Any) -> Any:
@@ -119,6 +121,8 @@ class Note(_Stored):
     valid_from: datetime
     valid_until: datetime | None = None
     """When it was superseded, or will be over; `None` while it holds."""
+    own_end: datetime | None = None
+    """When a version that was superseded would have been over by itself."""
     superseded_by: str | None = None
     sources: tuple[str, ...] = ()
     """Ids of the messages that it comes from."""

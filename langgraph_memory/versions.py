@@ -51,8 +51,10 @@ def restored(id: str, notes: Sequence[Note], now: datetime) -> list[Change]:
         raise ConfigurationError(f"the note {id!r} is proposed: approve it, or reject it")
     if old is current and old.status == "active":
         raise ConfigurationError(f"{id!r} is active already; an older version is such as 'a1b2@1'")
+    new = _next_version(old, current, now)
     new = replace(
-        _next_version(old, current, now),
+        new,
+        valid_until=None if new.is_over(now) else new.valid_until,  # it is wanted now
         pinned=old.pinned or current.pinned,
         reason=f"version {old.version} restored",
     )
@@ -186,7 +188,8 @@ def _next_version(old: Note, current: Note, now: datetime) -> Note:
         status="proposed" if current.status == "proposed" else "active",
         updated_at=now,
         valid_from=now,
-        valid_until=None,
+        valid_until=old.own_end,
+        own_end=None,
         superseded_by=None,
         revision=0,
         replaced=(),

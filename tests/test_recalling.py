@@ -12,7 +12,9 @@ from langgraph.store.base import BaseStore
 
 from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.operations import put_op
 from langgraph_memory.records import Note, Recalled
+from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs
 
@@ -826,3 +828,41 @@ async def test_a_note_that_is_over_comes_up_no_more_until_it_is_said_again(
     assert await known(memory) == {diet}
     assert await known(memory, as_of=after) == set()
     assert await memory.facts(user="ana") == {"food": diet}
+
+
+async def test_a_note_that_comes_back_keeps_its_end(
+    store: BaseStore, clock: ManualClock, prefix: str
+) -> None:
+    model = ScriptedChatModel([spring(clock)])
+    memory = Verbs(Memory(store, model=model, clock=clock), prefix)
+    await memory.log_turn([("user", "I am on a diet")], user="ana", thread_id="t")
+    [diet] = await memory.extract(user="ana")
+    clock.advance(hours=1)
+    other = await memory.remember("Eats all", user="ana", slot="food")
+    clock.advance(hours=1)
+    undone = await memory.undo(other.id, user="ana")
+    assert undone.record.valid_until == diet.record.valid_until
+    clock.advance(days=7)
+    assert await known(memory) == set()
+    await memory.restore(f"{diet.record.id}@1", user="ana")  # somebody wants it now
+    assert await known(memory) == {diet.record.text}
+
+
+def test_what_is_over_crowds_nothing_out(chroma_memory: Memory, clock: ManualClock) -> None:
+    owner = Owner("user", "ana")
+    chroma_memory.remember("The user drinks tea", user="ana")
+    start, end = clock(), clock() + timedelta(days=1)
+    for i in range(40):
+        note = Note(
+            id=f"over{i}",
+            owner=owner,
+            text=f"The user drinks tea at meeting {i}",
+            created_at=start,
+            updated_at=start + timedelta(minutes=i),
+            valid_from=start,
+            valid_until=end,
+        )
+        chroma_memory.store.batch([put_op(note)])
+    clock.advance(days=3)
+    recalled = chroma_memory.recall("drinks tea at meeting 7", user="ana", limit=1, min_relevance=0)
+    assert texts(recalled) == texts(recalled.profile) == ["The user drinks tea"]
