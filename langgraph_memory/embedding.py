@@ -179,6 +179,13 @@ class Embedder:
             self.embeddings, "func"
         )
 
+    @property
+    def has_async(self) -> bool:
+        """Whether it waits for its vectors in the event loop, and takes no thread for that."""
+        if isinstance(self.embeddings, EmbeddingsLambda):
+            return hasattr(self.embeddings, "afunc")
+        return type(self.embeddings).aembed_documents is not Embeddings.aembed_documents
+
     def learn(self, probe: NDArray[np.float32]) -> None:
         """Complete the fingerprint from the vector of `PROBE`, of shape `(dimensions,)`."""
         rounded = tuple(round(float(x), 3) for x in probe) if self._anonymous else None

@@ -474,3 +474,17 @@ async def test_a_cancelled_call_does_not_overwrite_what_was_remembered_after_it(
         gate.opened.set()
         await second
     assert texts(gated_memory.list(user="ana")) == ["Lives in Quito"]
+
+
+def test_sync_and_async_verbs_on_one_owner_do_not_wait_for_each_other_for_ever() -> None:
+    """The threads of the event loop may all be waiting for the owner whom a task holds."""
+
+    async def mixed(memory: Memory) -> None:
+        calls = [memory.aremember(f"async {n}", user="ana") for n in range(40)]
+        threads = [asyncio.to_thread(memory.remember, f"sync {n}", user="ana") for n in range(40)]
+        both = [call for pair in zip(calls, threads, strict=True) for call in pair]
+        await asyncio.wait_for(asyncio.gather(*both), 120)
+
+    with Memory(ChromaStore.in_memory(embed=HashingEmbeddings())) as memory:
+        asyncio.run(mixed(memory))
+        assert memory.count(user="ana")["note"] == 80

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -175,11 +176,11 @@ class ChromaStore(BaseStore):
 
     async def abatch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Async form of `batch`; Chroma is called in a worker thread."""
+        self._open.check_usable()  # no thread outlives a fork
         planned = plan(ops, self._fields)
-        documents, queries = self._with_probe(planned)
-        vectors = await self._embedder.aembed(documents, queries)
+        vectors = await self._aembed(*self._with_probe(planned))
         if not planned.puts:
-            return await asyncio.to_thread(self._run, planned, *vectors)
+            return await self._in_pool(self._open.readers, self._run, planned, *vectors)
         return await self._in_writer(self._run, planned, *vectors)
 
     # -- expiring, and deleting much --
@@ -280,10 +281,20 @@ class ChromaStore(BaseStore):
             raise ConfigurationError("this store is closed")
         return self._collection
 
+    async def _aembed(self, documents: list[str], queries: list[str]) -> tuple[Vectors, Vectors]:
+        if self._embedder.has_async or not (documents or queries):
+            return await self._embedder.aembed(documents, queries)
+        return await self._in_pool(self._open.readers, self._embedder.embed, documents, queries)
+
+    def _in_pool(
+        self, pool: ThreadPoolExecutor, call: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        in_context = partial(copy_context().run, call, *args)
+        return asyncio.get_running_loop().run_in_executor(pool, in_context)
+
     async def _in_writer(self, write: Callable[..., T], *args: Any) -> T:
         # Writes take turns anyway: in a thread of their own they leave the others to the reads.
-        loop = asyncio.get_running_loop()
-        return await _landed(loop.run_in_executor(self._open.writer, write, *args))
+        return await _landed(self._in_pool(self._open.writer, write, *args))
 
     def _run(self, plan: Plan, documents: Vectors, queries: Vectors) -> list[Any]:
         collection = self._open

@@ -101,6 +101,9 @@ class Collection:
         self._announced: set[Namespace] = set()
         self._closed = False
         self.writer = ThreadPoolExecutor(1, "langgraph-memory-writer")
+        self.readers = ThreadPoolExecutor(8, "langgraph-memory-reader")
+        """For async reads. The event loop's own threads may all be waiting for a lock that a task
+        holds, which then has to be able to read."""
         self.users = 0
         self._clean_up()
 
@@ -145,7 +148,7 @@ class Collection:
         """
         listing = listing or any(kind == "prefix" for kind, _ in names)
         with self.publishing:
-            self._check_usable()
+            self.check_usable()
             known = self._catalogue if listing else ()
             if known is not None and (found := self._cached(addresses, names, now, known)):
                 return found
@@ -154,7 +157,7 @@ class Collection:
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
-        self._check_usable()
+        self.check_usable()
         known = self._catalogue
         if known is None:
             with self._lock:
@@ -183,7 +186,7 @@ class Collection:
             StoreError: If Chroma fails, or the batch has more rows than it takes at once.
         """
         with self._lock:
-            self._check_usable()
+            self.check_usable()
             before = self._before(writes)
             writes = {ns: self._stamped(ns, write, before) for ns, write in writes.items()}
             gone = gone_ids(writes, before)
@@ -206,7 +209,7 @@ class Collection:
         A namespace of more than 5,000 rows goes in pieces: if it fails half way, call it again.
         """
         with self._lock:
-            self._check_usable()
+            self.check_usable()
             return self._delete(
                 item
                 for namespace in self.namespaces(prefix)
@@ -243,7 +246,7 @@ class Collection:
     def sweep(self, now: float) -> int:
         """Delete what has expired by `now`, in seconds since 1970; return how many items."""
         with self._lock:
-            self._check_usable()
+            self.check_usable()
             self.flush()
             return self._delete(list(self._expired(now)))
 
@@ -253,6 +256,7 @@ class Collection:
         """Let go of the client; a forked child leaves its parent's alone."""
         if os.getpid() == self._process:
             self.writer.shutdown()
+            self.readers.shutdown()
             with self._lock:
                 try:
                     self.flush()
@@ -268,7 +272,8 @@ class Collection:
         """Whether it was opened before this process was forked."""
         return os.getpid() != self._process
 
-    def _check_usable(self) -> None:
+    def check_usable(self) -> None:
+        """Refuse to go on after a fork, and when it is closed."""
         if self.foreign:
             raise StoreError(
                 "this store was opened before the process forked, and Chroma hangs in the child: "
@@ -311,7 +316,7 @@ class Collection:
         now: float | None,
         known: Sequence[Namespace],
     ) -> Reading:
-        self._check_usable()
+        self.check_usable()
         items = self._get(addresses, now)
         scopes = [Scope.of(name, known) for name in names]
         pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}

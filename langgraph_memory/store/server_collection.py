@@ -74,7 +74,7 @@ class ServerCollection(Collection):
 
     def confirm(self, fingerprint: Fingerprint) -> None:
         with self._lock:
-            self._check_usable()
+            self.check_usable()
             self._rows.look_again()
             if self.fingerprint is None:
                 super().confirm(fingerprint)
@@ -93,7 +93,7 @@ class ServerCollection(Collection):
                 known = self.namespaces()
                 self._drop_outdated(self._clocks(self._kept(addresses, names, known)))
                 return self._loaded(addresses, names, now, known)
-        self._check_usable()
+        self.check_usable()
         if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
             return Reading([stored.get(row_id(*address)) for address in addresses], {}, ())
@@ -106,7 +106,7 @@ class ServerCollection(Collection):
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
-        self._check_usable()
+        self.check_usable()
         return under(listed_namespaces(self._rows), prefix)
 
     # -- parts of what the base does --
