@@ -25,6 +25,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -43,11 +44,11 @@ Line = dict[str, Any]
 Opener = Callable[[Path, Embeddings, Script], Writer]
 
 WRITERS: dict[str, Opener] = {
-    "ours": lambda *given: Ours(*given, background=False),
-    "ours, later": lambda *given: Ours(*given, background=True),
-    "langmem": lambda *given: LangMem(*given, background=False),
-    "langmem, later": lambda *given: LangMem(*given, background=True),
-    "mem0": lambda *given: Mem0(*given),
+    "ours": Ours,
+    "ours, later": partial(Ours, background=True),
+    "langmem": LangMem,
+    "langmem, later": partial(LangMem, background=True),
+    "mem0": Mem0,
 }
 
 _HELLO = Turn("Hello!", "Hello!", ())

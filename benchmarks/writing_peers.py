@@ -24,6 +24,7 @@ from benchmarks.dialogues import Label, faithful
 from benchmarks.latency_mem0 import open_mem0
 from benchmarks.latency_timing import OURS
 from langgraph_memory import ChromaStore, Memory, with_memory
+from langgraph_memory.scope import RecordType
 from langgraph_memory.testing import ScriptedChatModel
 
 USER = "ana"
@@ -65,7 +66,7 @@ class Script:
 class Writer(Protocol):
     """A library that keeps turns."""
 
-    library: str
+    library: ClassVar[str]
     call: str
     """How the turn is kept, in words."""
     script: Script
@@ -87,7 +88,7 @@ class Ours:
     library: ClassVar[str] = OURS
 
     def __init__(
-        self, directory: Path, embeddings: Embeddings, script: Script, background: bool
+        self, directory: Path, embeddings: Embeddings, script: Script, background: bool = False
     ) -> None:
         self.call = f"with_memory{', background=True' if background else ''}"
         self.script = script
@@ -105,7 +106,7 @@ class Ours:
 
     def counts(self) -> Mapping[str, int]:
         """Count messages, episodes, notes, and the records of what was looked through."""
-        types = ("note", "message", "episode", "extraction")
+        types: Sequence[RecordType] = ("note", "message", "episode", "extraction")
         records = self._memory.list(user=USER, types=types, status=None, limit=_ALL)
         return {"records": len(records), "notes": sum(r.type == "note" for r in records)}
 
@@ -120,7 +121,7 @@ class LangMem:
     library: ClassVar[str] = "langmem"
 
     def __init__(
-        self, directory: Path, embeddings: Embeddings, script: Script, background: bool
+        self, directory: Path, embeddings: Embeddings, script: Script, background: bool = False
     ) -> None:
         """Make the manager.
 
