@@ -1,4 +1,4 @@
-"""mem0 as a peer: on Chroma, without a model, without a network."""
+"""mem0 as a peer: on Chroma, without a network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import FakeListChatModel
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from benchmarks.latency_data import embedded_text
 from benchmarks.latency_peers import HITS
@@ -34,7 +34,8 @@ class Mem0:
         Raises:
             ImportError: It is not installed.
         """
-        self._memory = _open(directory, embeddings)
+        model = FakeListChatModel(responses=["never asked"])
+        self._memory = open_mem0(directory, embeddings, model)
         self._embeddings = embeddings
 
     def fill(self, records: Sequence[Record]) -> None:
@@ -74,7 +75,12 @@ class Mem0:
         self._memory.close()
 
 
-def _open(directory: Path, embeddings: Embeddings) -> Any:
+def open_mem0(directory: Path, embeddings: Embeddings, model: BaseChatModel) -> Any:
+    """Open mem0's `Memory` with its Chroma collection and its history in a directory.
+
+    Raises:
+        ImportError: It is not installed.
+    """
     # mem0 reads both when it is imported: it would call home, and write into the home directory.
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ["MEM0_DIR"] = str(directory)
@@ -85,7 +91,6 @@ def _open(directory: Path, embeddings: Embeddings) -> Any:
 
     if telemetry.MEM0_TELEMETRY:
         raise RuntimeError("mem0 was imported before `Mem0` could switch its telemetry off")
-    model = FakeListChatModel(responses=["never asked"])
     chroma = {"path": str(directory / "chroma"), "collection_name": "mem0"}
     return Memory.from_config(
         {
