@@ -180,9 +180,11 @@ def _decided(
     if twin is not None and (
         holder is None or holder.id == twin.id or (waits and twin.status == "active")
     ):
-        echo = candidate.said_by == "assistant"
-        known = bool(candidate.sources) and set(candidate.sources) <= set(twin.sources)
-        return [] if echo or known else decide(candidate, twin, None, taken)
+        if candidate.said_by == "assistant":  # an echo
+            return []
+        if candidate.sources and set(candidate.sources) <= set(twin.sources):
+            return _completed(twin, candidate)
+        return decide(candidate, twin, None, taken)
     if holder is None:
         return decide(candidate, None, None, taken)
     if candidate.said_by == "assistant" and candidate.kind == "fact" and holder.said_by == "user":
@@ -194,6 +196,18 @@ def _decided(
     if candidate.updated_at < min(holder.valid_from, holder.updated_at):
         return [_past(candidate, holder, taken)]
     return decide(candidate, twin, holder, taken)
+
+
+def _completed(note: Note, candidate: Note) -> list[Change]:
+    """Decide what another reading of the same messages adds to a note: it counts no mention."""
+    whole = replace(
+        note,
+        slot=note.slot or candidate.slot,
+        quote=note.quote or candidate.quote,
+        importance=max(note.importance, candidate.importance),
+        valid_until=note.valid_until or candidate.valid_until,
+    )
+    return [] if whole == note else [recorded(Change("update", whole, note, "read again"))]
 
 
 def _past(candidate: Note, holder: Note, taken: Collection[str]) -> Change:

@@ -913,3 +913,17 @@ async def test_a_message_that_was_edited_is_looked_through_again(
     await writer.turn("I have moved to Linz", 1)
     assert await writer.pending(user="ana") == {}
     assert "The user lives in Linz." in writer.texts()
+
+
+async def test_an_extraction_completes_a_note_that_the_same_message_gave_before(
+    begin: Begin,
+) -> None:
+    """A reply may have proposed it, without the slot by which the next value replaces it."""
+    writer = begin(GRAZ, LINZ)
+    [logged, _] = await writer.log_turn(said("I live in Graz", 1), user="ana", thread_id="t")
+    await writer.remember("The user lives in Graz.", user="ana", sources=[logged.id])
+    await writer.process_turn("ana", "t")
+    [found] = writer.notes()
+    assert (found.slot, found.quote, found.mentions) == ("home city", "I live in Graz", 1)
+    await writer.turn("I moved to Linz", 2)
+    assert writer.texts() == ["The user lives in Linz."]
