@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -181,8 +182,12 @@ def small_disk(place: Path, megabytes: int) -> Iterator[Callable[[str], None]]:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
 
     def remount(options: str) -> None:
-        done = mount(f"remount,{options}")
-        assert done.returncode == 0, done.stderr
+        for attempt in range(50):  # Chroma lets go of its files a little after it was closed
+            done = mount(f"remount,{options}")
+            if done.returncode == 0:
+                return
+            time.sleep(0.1 * (attempt < 49))
+        raise AssertionError(done.stderr)
 
     if shutil.which("mount") is None or mount(f"size={megabytes}m").returncode:
         pytest.skip("a file system of a given size can be mounted by root on Linux only")
