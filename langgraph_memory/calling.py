@@ -103,7 +103,8 @@ class Asker:
         retries: int,
     ) -> Asked[T]:
         """Async form of `ask`."""
-        await asyncio.to_thread(self.resolve)  # imports the provider's client
+        if self._resolved is None:
+            await asyncio.to_thread(self.resolve)  # imports the provider's client
         attempts = self._attempts(self.resolve(), messages, schema, read, retries)
         try:
             model, request = next(attempts)

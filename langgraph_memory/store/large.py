@@ -65,8 +65,9 @@ class Scope:
     @property
     def where(self) -> dict[str, Any] | None:
         """The scope as Chroma's filter; `None` is all rows."""
-        parts = [part_of(namespace) for namespace in self.namespaces]
-        return {"part": {"$in": parts}} if len(parts) <= FEW else None
+        if len(self.namespaces) > FEW:
+            return None
+        return {"part": {"$in": [part_of(namespace) for namespace in self.namespaces]}}
 
 
 def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
