@@ -260,7 +260,7 @@ async def test_close_finishes_the_work_and_then_closes_the_store(prefix: str) ->
 def test_close_gives_up_after_a_while_and_says_what_is_left(
     gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.memory.DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr("langgraph_memory.verbs.base.DRAIN_SECONDS", 0.01)
     memory = Watched(InMemoryStore(), meanwhile=gate, debounce=0)
     for number in range(10):
         memory.process_later("ana", f"t{number}")

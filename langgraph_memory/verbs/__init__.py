@@ -1,0 +1,1 @@
+"""The verbs of `Memory`, by what they are about."""

@@ -1,0 +1,213 @@
+"""Verbs that find: recall, list, get, count."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langgraph_memory import arguments, listing
+from langgraph_memory.operations import get_op, read_record
+from langgraph_memory.records import Kind, Recalled, Record
+from langgraph_memory.retention import unexpired
+from langgraph_memory.scope import RecordType, writer
+from langgraph_memory.verbs.base import Verbs
+
+Records = list[Record]  # in the class, `list` is a verb
+
+
+class Reading(Verbs):
+    """`recall`, `list`, `get`, `count`."""
+
+    def recall(
+        self,
+        query: str,
+        *,
+        user: str,
+        project: str | None = None,
+        agent: str | None = None,
+        types: Sequence[RecordType] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 10,
+        min_relevance: float | None = None,
+        as_of: datetime | None = None,
+        thread_id: str | None = None,
+        known: Collection[str] = (),
+    ) -> Recalled:
+        """Find what is known about a query.
+
+        Args:
+            query: What is asked, in any language.
+            user: Whose memory is read.
+            project: A project whose memory is read beside it.
+            agent: An agent whose memory is read beside it.
+            types: Types of the hits; by default notes and messages, with past tasks beside them in
+                `episodes`.
+            kinds: Only notes of these kinds.
+            filter: A LangGraph filter on fields of the records (`thread_id`, `speaker`, ...) and
+                on the metadata of notes.
+            limit: How many hits at most.
+            min_relevance: Replaces the floor of the ranking; 0 switches it off.
+            as_of: What was known at this moment, aware, instead of now.
+            thread_id: The session that is going on: `recent` is of another one, and so are past
+                tasks.
+            known: Ids of messages that the asker has before them; they are no hits.
+        """
+        question = arguments.question(
+            query,
+            user=user,
+            project=project,
+            agent=agent,
+            types=types,
+            kinds=kinds,
+            filter=filter,
+            limit=limit,
+            min_relevance=min_relevance,
+            as_of=as_of,
+            thread_id=thread_id,
+            known=known,
+            now=self.clock(),
+            expired=self._expired,
+            redact=self.redact,
+        )
+        results = self.store.batch(question.ops(self.ranking, self._hybrid, self._searches))
+        return question.answer(results, self.ranking, as_of or self.clock())
+
+    async def arecall(
+        self,
+        query: str,
+        *,
+        user: str,
+        project: str | None = None,
+        agent: str | None = None,
+        types: Sequence[RecordType] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 10,
+        min_relevance: float | None = None,
+        as_of: datetime | None = None,
+        thread_id: str | None = None,
+        known: Collection[str] = (),
+    ) -> Recalled:
+        """Async form of `recall`."""
+        question = arguments.question(
+            query,
+            user=user,
+            project=project,
+            agent=agent,
+            types=types,
+            kinds=kinds,
+            filter=filter,
+            limit=limit,
+            min_relevance=min_relevance,
+            as_of=as_of,
+            thread_id=thread_id,
+            known=known,
+            now=self.clock(),
+            expired=self._expired,
+            redact=self.redact,
+        )
+        results = await self.store.abatch(question.ops(self.ranking, self._hybrid, self._searches))
+        return question.answer(results, self.ranking, as_of or self.clock())
+
+    def list(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records:
+        """Return records, newest first.
+
+        Args:
+            user: Whose records.
+            types: Their types.
+            kinds: Only notes of these kinds.
+            contains: Only records with these words in their text; case is ignored.
+            filter: As in `recall`.
+            status: `active`, `superseded`, `proposed` or `archived` notes; `None` gives all.
+            limit: How many at most.
+            offset: How many to pass over.
+            project: A project whose records, instead of the user's.
+            agent: An agent whose records, instead of the user's.
+        """
+        choice = _choice(kinds, contains, filter, status, limit, offset)
+        namespaces = arguments.namespaces(writer(user, project, agent), types)
+        return choice.of(self._records(namespaces))[offset : offset + limit]
+
+    async def alist(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records:
+        """Async form of `list`."""
+        choice = _choice(kinds, contains, filter, status, limit, offset)
+        namespaces = arguments.namespaces(writer(user, project, agent), types)
+        return choice.of(await self._arecords(namespaces))[offset : offset + limit]
+
+    def get(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Record | None:
+        """Return one record of the user, or of a project or agent, or `None`."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
+        found = self.store.batch([get_op(ns, id) for ns in namespaces])
+        return _first(*unexpired([found], self._expired))
+
+    async def aget(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Record | None:
+        """Async form of `get`."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
+        found = await self.store.abatch([get_op(ns, id) for ns in namespaces])
+        return _first(*unexpired([found], self._expired))
+
+    def count(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, int]:
+        """Return how many records of each type there are; of notes, the active ones."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
+        return listing.counts(self._records(namespaces))
+
+    async def acount(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, int]:
+        """Async form of `count`."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
+        return listing.counts(await self._arecords(namespaces))
+
+
+def _first(found: Sequence[Any]) -> Record | None:
+    return next((read_record(item) for item in found if item is not None), None)
+
+
+def _choice(
+    kinds: Sequence[Kind] | None,
+    contains: str | None,
+    filter: Mapping[str, Any] | None,
+    status: str | None,
+    limit: int,
+    offset: int,
+) -> listing.Choice:
+    arguments.check_contains(contains)
+    arguments.check_kinds(kinds or ())
+    arguments.checked_filter(filter or {})
+    arguments.check_status(status)
+    arguments.check_page(limit, offset)
+    return listing.Choice(kinds, contains, filter, status)
