@@ -1,0 +1,262 @@
+"""Keeping what an owner's notes say, in fewer notes: a pure decision over all of them.
+
+In this order: what is over is put away; what says the same becomes one note; what has faded is put
+away, and then what is least useful among too many. Nothing is deleted: `undo` takes each change
+back. Each step is decided over the notes as the steps before it leave them, and each batch of
+changes stands for itself. So if not all batches are applied, deciding again gives those that are
+left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from langgraph_memory.ranking import recency
+from langgraph_memory.reconcile import recorded, retired
+from langgraph_memory.records import Change, Note, normalise
+from langgraph_memory.similarity import may_be_one, repeated_key
+from langgraph_memory.versions import archived
+
+CRITICAL = 0.8
+"""The importance from which on a note never fades, and is never put away for want of room."""
+
+USEFUL = 0.5
+"""The importance from which on saying a note again renews it. `remember` gives it by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """When a note that nobody said again is put away; chosen to be slow, not measured.
+
+    By these values a note of importance .5 fades after 2.3 years, one of .3 after 1.6 years, one of
+    .2 after a year, and a trivial one (up to .1) after 90 days.
+    """
+
+    half_life_days: float = 365.0
+    """After how many days the strength of a note has halved."""
+    below: float = 0.1
+    """The strength below which a note has faded."""
+    spared_days: float = 90.0
+    """No note fades that is younger than this, however trivial it is."""
+
+
+FADING = Fading()
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Notes that say the same, and one text for all of them, as a model sees it."""
+
+    notes: tuple[Note, ...]
+    """As the model saw them: if one of them has changed since, nothing is done."""
+    text: str
+
+
+Batch = Sequence[Change]
+"""Changes that belong together: the note that is kept, then those that it takes the place of."""
+
+
+def plan(
+    notes: Iterable[Note],
+    now: datetime,
+    max_notes: int,
+    merges: Sequence[Merge] = (),
+    fading: Fading = FADING,
+) -> list[Batch]:
+    """Decide what becomes of an owner's notes.
+
+    Args:
+        notes: All notes of one owner; those that are not active are passed over.
+        now: The present moment.
+        max_notes: How many of them may be active; pinned and critical ones stay in any case.
+        merges: What a model said of notes that say the same in other words.
+        fading: How fast notes fade.
+
+    Returns:
+        Batches, to be applied one after the other, each as a whole.
+    """
+    work = _Work(notes, now)
+    work.put_away([note for note in work.notes.values() if note.is_over(now)], "it is over")
+    work.merge_repeated()
+    for merge in merges:
+        work.merge_told(merge)
+    if merges:
+        work.merge_repeated()  # a new text may be one that there is
+    work.put_away([note for note in work.notes.values() if has_faded(note, now, fading)], "faded")
+    work.put_away(least_useful(work.notes.values(), now, max_notes, fading), "least useful")
+    return work.batches
+
+
+def remaining(notes: Iterable[Note], now: datetime) -> list[Note]:
+    """Return the active notes that are not over, without those that repeat another."""
+    work = _Work(notes, now)
+    work.put_away([note for note in work.notes.values() if note.is_over(now)], "it is over")
+    work.merge_repeated()
+    return list(work.notes.values())
+
+
+# -- fading --------------------------------------------------------------------------------------
+
+
+def strength(note: Note, now: datetime, fading: Fading = FADING) -> float:
+    """Return how much a note is worth keeping, 0 to 1: its importance, halved by each half-life.
+
+    The age counts from when a useful note was last said or changed, but from when a trivial one was
+    first said: saying it again does not make it important. What holds until it is taken back has no
+    age: an instruction, and the value of a slot.
+
+    Example:
+        >>> from datetime import UTC, timedelta
+        >>> from langgraph_memory.scope import Owner
+        >>> said = datetime(2026, 1, 1, tzinfo=UTC)
+        >>> note = Note(
+        ...     id="a1b2",
+        ...     owner=Owner("user", "ana"),
+        ...     text="Drinks tea",
+        ...     created_at=said,
+        ...     updated_at=said,
+        ...     valid_from=said,
+        ... )
+        >>> strength(note, said), strength(note, said + timedelta(days=365))
+        (0.5, 0.25)
+    """
+    if _holds_until_taken_back(note):
+        return note.importance
+    return note.importance * recency(_moment(note), now, fading.half_life_days)
+
+
+def has_faded(note: Note, now: datetime, fading: Fading = FADING) -> bool:
+    """Whether a note was said too long ago for what it is worth."""
+    if is_kept_anyway(note) or _holds_until_taken_back(note):
+        return False
+    age_days = (now - _moment(note)).total_seconds() / 86_400
+    return age_days >= fading.spared_days and strength(note, now, fading) < fading.below
+
+
+def least_useful(
+    notes: Iterable[Note], now: datetime, max_notes: int, fading: Fading = FADING
+) -> list[Note]:
+    """Return the notes to put away so that `max_notes` are left, the least useful first."""
+    found = list(notes)
+    spare = [note for note in found if not is_kept_anyway(note)]
+    spare.sort(key=lambda note: (strength(note, now, fading), note.updated_at, note.id))
+    return spare[: max(len(found) - max_notes, 0)]
+
+
+def is_kept_anyway(note: Note) -> bool:
+    """Whether a note is pinned or critical: only what is over, or said again, is put away then."""
+    return note.pinned or note.importance >= CRITICAL
+
+
+def _holds_until_taken_back(note: Note) -> bool:
+    return note.kind == "instruction" or note.slot is not None
+
+
+def _moment(note: Note) -> datetime:
+    return note.updated_at if note.importance >= USEFUL else note.created_at
+
+
+# -- merging -------------------------------------------------------------------------------------
+
+
+def merged(notes: Sequence[Note], now: datetime, text: str | None = None) -> Batch:
+    """Decide how notes that say the same become one.
+
+    The best of them stays, with the sources and mentions of all; the others give way to it, and
+    undoing its change brings them back.
+
+    Args:
+        notes: Two or more, of one kind and without two different slots.
+        now: The present moment.
+        text: What the one note is to say, if not what the best of them says: a new version of it.
+    """
+    best, *others = sorted(notes, key=_goodness, reverse=True)
+    together = "merged with a note that says the same"
+    if len(others) > 1:
+        together = f"merged with {len(others)} notes that say the same"
+    new = replace(
+        best,
+        importance=max(note.importance for note in notes),
+        pinned=any(note.pinned for note in notes),
+        mentions=sum(note.mentions for note in notes),
+        sources=tuple(dict.fromkeys(id for note in (best, *others) for id in note.sources)),
+        metadata={key: value for note in (*others, best) for key, value in note.metadata.items()},
+        created_at=min(note.created_at for note in notes),
+        updated_at=max(note.updated_at for note in notes),
+    )
+    if text is None or normalise(text) == normalise(best.text):
+        kept = recorded(Change("update", new, best, together))
+    else:
+        new = replace(new, text=text, version=best.version + 1, valid_from=now)
+        kept = recorded(Change("supersede", new, best, together))
+    assert isinstance(kept.record, Note)
+    one = kept.record
+    return [kept, *(retired(note, one, now, "another note says the same") for note in others)]
+
+
+def _goodness(note: Note) -> tuple[object, ...]:
+    """Order notes that say the same: by what would be lost with them, then by what they tell."""
+    return (
+        note.slot is not None,
+        note.said_by == "user",
+        note.pinned,
+        note.importance,
+        len(normalise(note.text)),
+        note.updated_at,
+        note.id,
+    )
+
+
+class _Work:
+    """The active notes as they will be, while it is decided what becomes of them."""
+
+    def __init__(self, notes: Iterable[Note], now: datetime) -> None:
+        self.notes = {note.id: note for note in notes if note.status == "active"}
+        self.now = now
+        self.batches: list[Batch] = []
+
+    def put_away(self, notes: Iterable[Note], reason: str) -> None:
+        for note in notes:
+            self._apply([archived(note, self.now, reason)])
+
+    def merge_repeated(self) -> None:
+        for group in repeated(self.notes.values()):
+            self._apply(merged(group, self.now))
+
+    def merge_told(self, merge: Merge) -> None:
+        current = [self.notes.get(note.id) for note in merge.notes]
+        notes = [note for note in current if note is not None]
+        told = [(note.id, note.version, note.text) for note in merge.notes]
+        if [(note.id, note.version, note.text) for note in notes] != told:
+            return  # somebody else changed one of them, or put it away
+        if all(may_be_one(a, b) for a in notes for b in notes):
+            self._apply(merged(notes, self.now, merge.text))
+
+    def _apply(self, batch: Batch) -> None:
+        self.batches.append(batch)
+        for change in batch:
+            note = change.record
+            assert isinstance(note, Note)
+            if note.status == "active":
+                self.notes[note.id] = note
+            else:
+                self.notes.pop(note.id, None)
+
+
+def repeated(notes: Iterable[Note]) -> Iterator[list[Note]]:
+    """Yield the groups of two and more notes that say the same in nearly the same words.
+
+    Each note of a group says the same as its best one, directly: there are no chains.
+    """
+    groups: dict[str, list[list[Note]]] = {}
+    for note in sorted(notes, key=_goodness, reverse=True):
+        alike = groups.setdefault(repeated_key(note), [])
+        for group in alike:
+            if may_be_one(group[0], note):
+                group.append(note)
+                break
+        else:
+            alike.append([note])
+    yield from (group for alike in groups.values() for group in alike if len(group) > 1)
