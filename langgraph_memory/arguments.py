@@ -33,7 +33,7 @@ from langgraph_memory.records import (
     Note,
     Outcome,
 )
-from langgraph_memory.scope import Owner, RecordType, check_id, readers, writer
+from langgraph_memory.scope import Owner, OwnerKind, RecordType, check_id, readers, writer
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.rows import encode_value
 
@@ -157,6 +157,20 @@ def chat_model(model: object) -> ChatModel | str:
 def thread_of(user: str, thread_id: str | None) -> tuple[Owner, str | None]:
     """Return whose messages to look through, and of which thread."""
     return writer(user), None if thread_id is None else _thread_id(thread_id)
+
+
+def consolidated(user: object, project: object, agent: object, max_notes: object) -> Owner | None:
+    """Return whose notes are to be consolidated; `None` for those of all owners."""
+    if max_notes is None:
+        raise ConfigurationError("max_notes= is a whole number of 0 or more, got None")
+    _check_count("max_notes", max_notes)
+    if user is not None:
+        return writer(user, project, agent)
+    named: list[tuple[OwnerKind, object]] = [("project", project), ("agent", agent)]
+    owners = [Owner(kind, check_id(kind, id)) for kind, id in named if id is not None]
+    if len(owners) > 1:
+        raise ConfigurationError("name one owner: pass project= or agent=, not both")
+    return next(iter(owners), None)
 
 
 def edits(

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from langgraph_memory.merging import Merge
 from langgraph_memory.ranking import recency
 from langgraph_memory.reconcile import recorded, retired
 from langgraph_memory.records import Change, Note, normalise
-from langgraph_memory.similarity import may_be_one, repeated_key
+from langgraph_memory.repetition import best_first, repeated
 from langgraph_memory.versions import archived
 
 CRITICAL = 0.8
@@ -44,15 +45,7 @@ class Fading:
 
 FADING = Fading()
 
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """Notes that say the same, and one text for all of them, as a model sees it."""
-
-    notes: tuple[Note, ...]
-    """As the model saw them: if one of them has changed since, nothing is done."""
-    text: str
-
+_TOGETHER = 200  # changes written at once: others wait for so long at most
 
 Batch = Sequence[Change]
 """Changes that belong together: the note that is kept, then those that it takes the place of."""
@@ -97,15 +90,37 @@ def remaining(notes: Iterable[Note], now: datetime) -> list[Note]:
     return list(work.notes.values())
 
 
+def writes(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield the changes of batches in order, in so few writes that none changes a record twice."""
+    write: list[Change] = []
+    ids: set[str] = set()
+    for batch in batches:
+        touched = {change.record.id for change in batch}
+        if write and (len(write) + len(batch) > _TOGETHER or touched & ids):
+            yield write
+            write, ids = [], set()
+        write += batch
+        ids |= touched
+    if write:
+        yield write
+
+
+def left(notes: Iterable[Note], batches: Iterable[Batch]) -> int:
+    """Return how many notes are active once changes are applied."""
+    changed = [change.record for batch in batches for change in batch]
+    after = {note.id: note for note in (*notes, *changed)}
+    return sum(isinstance(note, Note) and note.status == "active" for note in after.values())
+
+
 # -- fading --------------------------------------------------------------------------------------
 
 
 def strength(note: Note, now: datetime, fading: Fading = FADING) -> float:
     """Return how much a note is worth keeping, 0 to 1: its importance, halved by each half-life.
 
-    The age counts from when a useful note was last said or changed, but from when a trivial one was
-    first said: saying it again does not make it important. What holds until it is taken back has no
-    age: an instruction, and the value of a slot.
+    A useful note is renewed when it is said again. A trivial one is as old as its text: saying it
+    again does not make it important. What holds until it is taken back does not age: an
+    instruction, and the value of a slot.
 
     Example:
         >>> from datetime import UTC, timedelta
@@ -155,7 +170,10 @@ def _holds_until_taken_back(note: Note) -> bool:
 
 
 def _moment(note: Note) -> datetime:
-    return note.updated_at if note.importance >= USEFUL else note.created_at
+    """Return from when on a note ages; one that was put away and brought back begins anew."""
+    if note.importance >= USEFUL:
+        return note.updated_at
+    return note.created_at if note.version == 1 else note.valid_from
 
 
 # -- merging -------------------------------------------------------------------------------------
@@ -168,20 +186,21 @@ def merged(notes: Sequence[Note], now: datetime, text: str | None = None) -> Bat
     undoing its change brings them back.
 
     Args:
-        notes: Two or more, of one kind and without two different slots.
+        notes: Two or more, the best first; of one kind and without two different slots.
         now: The present moment.
         text: What the one note is to say, if not what the best of them says: a new version of it.
     """
-    best, *others = sorted(notes, key=_goodness, reverse=True)
+    best, *others = notes
     together = "merged with a note that says the same"
     if len(others) > 1:
         together = f"merged with {len(others)} notes that say the same"
     new = replace(
         best,
+        slot=next((note.slot for note in notes if note.slot is not None), None),
         importance=max(note.importance for note in notes),
         pinned=any(note.pinned for note in notes),
         mentions=sum(note.mentions for note in notes),
-        sources=tuple(dict.fromkeys(id for note in (best, *others) for id in note.sources)),
+        sources=tuple(dict.fromkeys(id for note in notes for id in note.sources)),
         metadata={key: value for note in (*others, best) for key, value in note.metadata.items()},
         created_at=min(note.created_at for note in notes),
         updated_at=max(note.updated_at for note in notes),
@@ -194,19 +213,6 @@ def merged(notes: Sequence[Note], now: datetime, text: str | None = None) -> Bat
     assert isinstance(kept.record, Note)
     one = kept.record
     return [kept, *(retired(note, one, now, "another note says the same") for note in others)]
-
-
-def _goodness(note: Note) -> tuple[object, ...]:
-    """Order notes that say the same: by what would be lost with them, then by what they tell."""
-    return (
-        note.slot is not None,
-        note.said_by == "user",
-        note.pinned,
-        note.importance,
-        len(normalise(note.text)),
-        note.updated_at,
-        note.id,
-    )
 
 
 class _Work:
@@ -222,17 +228,16 @@ class _Work:
             self._apply([archived(note, self.now, reason)])
 
     def merge_repeated(self) -> None:
-        for group in repeated(self.notes.values()):
-            self._apply(merged(group, self.now))
+        for best, *others in list(repeated(self.notes.values())):
+            for start in range(0, len(others), _TOGETHER - 1):
+                part = others[start : start + _TOGETHER - 1]
+                self._apply(merged([self.notes[best.id], *part], self.now))
 
     def merge_told(self, merge: Merge) -> None:
         current = [self.notes.get(note.id) for note in merge.notes]
         notes = [note for note in current if note is not None]
-        told = [(note.id, note.version, note.text) for note in merge.notes]
-        if [(note.id, note.version, note.text) for note in notes] != told:
-            return  # somebody else changed one of them, or put it away
-        if all(may_be_one(a, b) for a in notes for b in notes):
-            self._apply(merged(notes, self.now, merge.text))
+        if list(map(_told, notes)) == list(map(_told, merge.notes)):
+            self._apply(merged(best_first(notes), self.now, merge.text))
 
     def _apply(self, batch: Batch) -> None:
         self.batches.append(batch)
@@ -245,18 +250,6 @@ class _Work:
                 self.notes.pop(note.id, None)
 
 
-def repeated(notes: Iterable[Note]) -> Iterator[list[Note]]:
-    """Yield the groups of two and more notes that say the same in nearly the same words.
-
-    Each note of a group says the same as its best one, directly: there are no chains.
-    """
-    groups: dict[str, list[list[Note]]] = {}
-    for note in sorted(notes, key=_goodness, reverse=True):
-        alike = groups.setdefault(repeated_key(note), [])
-        for group in alike:
-            if may_be_one(group[0], note):
-                group.append(note)
-                break
-        else:
-            alike.append([note])
-    yield from (group for alike in groups.values() for group in alike if len(group) > 1)
+def _told(note: Note) -> tuple[object, ...]:
+    """Return what an answer about a note depends on."""
+    return (note.id, note.version, note.text, note.kind, note.slot, note.valid_until)

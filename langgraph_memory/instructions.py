@@ -102,7 +102,31 @@ new "The user's sister lives in Graz." / old "The user lives in Linz.": both (an
 new "The user has a dog called Bruno." / old "The user has a dog.": replaces
 new "用户不能吃花生。" / old "用户对花生过敏，不能吃花生。": same"""
 
-_TAG = re.compile(r"<(?=/?\s*(?:message|earlier|old|new)\b)", re.IGNORECASE)
+MERGING = """\
+You keep the long-term memory of an assistant. Notes about the same user that look alike are shown \
+to you in groups. Say which notes of a group say the same, so that one note can take their place.
+
+- Notes say the same if one of them says all that the others say, or if they word the same fact in \
+other ways. They may differ in detail, never in a value.
+- Leave apart, by not naming them: notes about two people or things; two values, days, amounts or \
+places; a fact and its denial; what was once and what is now; two likings, allergies or children. \
+Leave apart, too, whatever you are in doubt about.
+- notes: the numbers of two or more notes of one group. A number stands in one merge at most.
+- text: one sentence that holds all that these notes say, and nothing else: in their language, \
+with their names, numbers and dates, in the third person. Where one of the notes says everything, \
+copy it.
+
+Example
+group 1
+<note n="1" date="2 May 2025">The user has a dog.</note>
+<note n="2" date="9 June 2025">The user owns a dog called Bruno.</note>
+<note n="3" date="9 June 2025">The user's sister has a dog.</note>
+group 2
+<note n="4" date="3 May 2025">用户对花生过敏。</note>
+<note n="5" date="3 May 2025">用户对腰果过敏。</note>
+{"merges": [{"notes": [1, 2], "text": "The user has a dog called Bruno."}]}"""
+
+_TAG = re.compile(r"<(?=/?\s*(?:message|earlier|old|new|note)\b)", re.IGNORECASE)
 
 
 def escaped(text: str) -> str:

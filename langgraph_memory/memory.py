@@ -20,9 +20,10 @@ from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
 from langgraph_memory.verbs.reading import Reading
 from langgraph_memory.verbs.turns import Turns
+from langgraph_memory.verbs.upkeep import Upkeep
 
 
-class Memory(Turns, Notes, Episodes, Reading, Forgetting):
+class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
     """Long-term memory of users, projects and agents.
 
     Args:

@@ -165,6 +165,21 @@ def read_notes(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[
     return [record for record in records if isinstance(record, Note)]
 
 
+NOTE_OWNERS = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
+"""Brings the namespaces among which `note_owners` finds those of notes."""
+
+
+def note_owners(listed: Any) -> list[Owner]:
+    """Return the owners who have notes, of namespaces that a store listed; each once, in order."""
+    found = [(owner_of(namespace), namespace) for namespace in map(tuple, listed)]
+    own = {
+        owned[0]
+        for owned, namespace in found
+        if owned is not None and owned[0].namespace("note") == namespace
+    }
+    return sorted(own, key=lambda owner: (owner.kind, owner.id))
+
+
 def neighbour_ops(candidate: Note, hybrid: bool) -> list[Any]:
     """Return what has to be read before a note can be remembered."""
     namespace = candidate.owner.namespace("note")

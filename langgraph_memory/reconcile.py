@@ -271,10 +271,12 @@ def decide(
     return [change, retired(twin, change.record, now)]
 
 
-def retired(note: Note, new: Note, now: datetime) -> Change:
-    """Decide that a note gives way to one that says the same of a slot."""
+def retired(
+    note: Note, new: Note, now: datetime, reason: str = "its text moved into a slot"
+) -> Change:
+    """Decide that a note gives way to one that says the same."""
     old = replace(kept_version(note, new, now), id=note.id)
-    return recorded(Change("retire", old, note, "its text moved into a slot"), by=new.change_id)
+    return recorded(Change("retire", old, note, reason), by=new.change_id)
 
 
 def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:

@@ -26,7 +26,9 @@ _END = re.compile(r"(?<=\w)[.!。]+$")
 _POSSESSIVE = re.compile(r"'s\b|(?<=s)'(?=\s|$)")
 _AROUND_WORDS = "\"'“”‘’()（）「」,;:，；：、!"
 _BREAKS = frozenset(",;:，；：、(（")
-_SMALL = frozenset("a an the is are am be do does of in on at it where there that i my user".split())
+_SMALL = frozenset(
+    "a an the is are am be do does of in on at it where there that i my user".split()
+)
 _SMALL_CHINESE = "的"
 _NEGATIONS = frozenset("no not never".split())
 _BEGINS_A_DETAIL = frozenset(

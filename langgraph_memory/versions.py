@@ -80,8 +80,9 @@ def undone(change_id: str, notes: Sequence[Note], now: datetime) -> list[Change]
     current = rows.get(id)
     if current is None:
         raise RecordNotFoundError(f"the user has no note with the id {id!r}")
+    gave_way = _retired_by(change_id, notes)
     if current.replaced and current.replaced[-1]["change"] == change_id:
-        return _taken_back(current, notes, now)
+        return [change for note in (current, *gave_way) for change in _taken_back(note, notes, now)]
     made_a_version = change_id == f"{id}@{version}" and version in _in_effect(current, rows)
     if not made_a_version or _had_ended(current):
         raise ConfigurationError(_not_undoable(change_id, current))
@@ -89,9 +90,7 @@ def undone(change_id: str, notes: Sequence[Note], now: datetime) -> list[Change]
     if version > 1 and before is None:
         raise RecordNotFoundError(f"the version before {change_id!r} was forgotten")
     changes = _gone_back(current, before, notes, now)
-    for note in _retired_by(change_id, notes):
-        changes += _taken_back(note, notes, now)
-    return changes
+    return [*changes, *(change for note in gave_way for change in _taken_back(note, notes, now))]
 
 
 def approved(id: str, notes: Sequence[Note], now: datetime) -> list[Change]:
@@ -245,7 +244,7 @@ def _gone_back(
 
 
 def _retired_by(change_id: str, notes: Sequence[Note]) -> list[Note]:
-    """Return the notes that gave way to the version which a change made."""
+    """Return the notes that gave way to what a change made."""
     whole = [note for note in notes if "@" not in note.id and _had_ended(note)]
     return [note for note in whole if note.replaced[-1]["by"] == change_id]
 

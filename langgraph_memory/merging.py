@@ -1,0 +1,193 @@
+"""Which notes a model is asked to merge, and what it may answer. Pure.
+
+It sees groups of numbered notes that are alike by meaning, no ids. Of each group it says which
+notes say the same, and in which text they become one; a merge that cannot be right is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from langgraph_memory.answers import clean, items_of
+from langgraph_memory.embedding import Vectors
+from langgraph_memory.instructions import MERGING, escaped
+from langgraph_memory.records import Note, long_date, normalise
+from langgraph_memory.repetition import may_be_one
+from langgraph_memory.similarity import Band
+
+MAX_NOTES = 40
+"""In one question to a model."""
+MAX_GROUP = 8
+"""Notes that are compared with each other."""
+NEIGHBOURS = 5
+"""Notes that a note may come beside, the most alike."""
+
+_BLOCK = 512  # rows whose similarities to all others are in memory together: 2 MB for 1,000 notes
+_DIGITS = re.compile(r"\d+")
+
+
+class MergedNotes(BaseModel):
+    """Notes of one group that say the same."""
+
+    notes: list[int] = Field(description="The numbers of the notes")
+    text: str = Field(description="One sentence with all that they say")
+
+
+class MergeAnswer(BaseModel):
+    """The merges in all groups; none where nothing says the same."""
+
+    merges: list[MergedNotes]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Notes that say the same, and one text for all of them, as a model has it."""
+
+    notes: tuple[Note, ...]
+    """As the model saw them."""
+    text: str
+
+
+Group = Sequence[Note]
+Question = Sequence[Group]
+"""Groups about which a model is asked together."""
+
+
+def questions(notes: Sequence[Note], vectors: Vectors, band: Band) -> Iterator[Question]:
+    """Yield the groups of notes that may say the same, as many together as one question takes.
+
+    Args:
+        notes: Active notes of one owner.
+        vectors: The unit vectors of their texts, of shape `(notes, dimensions)`.
+        band: What the similarities of these vectors are worth.
+    """
+    question: list[Group] = []
+    for group in alike(notes, vectors, band.ask_from):
+        if question and sum(map(len, question)) + len(group) > MAX_NOTES:
+            yield question
+            question = []
+        question.append(group)
+    if question:
+        yield question
+
+
+def alike(notes: Sequence[Note], vectors: Vectors, least: float) -> list[Group]:
+    """Return notes in groups of two and more, each note beside those that are most like it.
+
+    Each note is in one group at most, so that a question costs no more than its notes. Not all of a
+    group need be alike, nor say the same: that is what is asked.
+
+    Args:
+        notes: Active notes of one owner.
+        vectors: The unit vectors of their texts, of shape `(notes, dimensions)`.
+        least: The cosine similarity from which on two are alike.
+    """
+    near = dict(_near(notes, vectors, least))
+    group_of = {place: [place] for place in range(len(notes))}
+    for one, other in sorted(near, key=lambda pair: (-near[pair], pair)):
+        group, joining = group_of[one], group_of[other]
+        if group is not joining and len(group) + len(joining) <= MAX_GROUP:
+            group += joining
+            group_of |= dict.fromkeys(joining, group)
+    groups = {id(group): sorted(group) for group in group_of.values()}
+    return [[notes[place] for place in group] for group in groups.values() if group[1:]]
+
+
+def _near(
+    notes: Sequence[Note], vectors: Vectors, least: float
+) -> Iterator[tuple[tuple[int, int], float]]:
+    """Yield pairs of places, the lower first, with their similarity."""
+    for start in range(0, len(notes), _BLOCK):
+        block = vectors[start : start + _BLOCK] @ vectors.T
+        block[np.arange(len(block)), np.arange(start, start + len(block))] = -np.inf
+        count = min(NEIGHBOURS, len(notes))
+        nearest = np.argpartition(-block, count - 1, axis=1)[:, :count]
+        for row, places in enumerate(nearest.tolist()):
+            for other in places:
+                one, cosine = start + row, float(block[row, other])
+                if cosine >= least and may_say_the_same(notes[one], notes[other]):
+                    yield (min(one, other), max(one, other)), cosine
+
+
+def may_say_the_same(note: Note, other: Note) -> bool:
+    """Whether a model is worth asking; notes of which each has a number of its own differ."""
+    one, two = _numbers(note.text), _numbers(other.text)
+    return may_be_one(note, other) and (one <= two or two <= one)
+
+
+def _numbers(text: str) -> set[int]:
+    return {int(digits) for digits in _DIGITS.findall(normalise(text)[:1_000])}
+
+
+# -- the question, and its answer ----------------------------------------------------------------
+
+
+def request(question: Question) -> list[BaseMessage]:
+    """Return what to ask a model about groups."""
+    lines: list[str] = []
+    number = 0
+    for place, group in enumerate(question, 1):
+        lines.append(f"group {place}")
+        for note in group:
+            number += 1
+            date = long_date(note.updated_at)
+            lines.append(f'<note n="{number}" date="{date}">{escaped(note.text)}</note>')
+    return [SystemMessage(MERGING), HumanMessage("\n".join(lines))]
+
+
+def merges(
+    answer: object, question: Question, redact: Callable[[str], str]
+) -> tuple[list[Merge], list[str]]:
+    """Return the merges in a model's answer, and what was wrong with others.
+
+    Raises:
+        UnreadableAnswer: If nothing of it can be read.
+    """
+    items, problems = items_of(answer, "notes")
+    shown = dict(enumerate(((note, group) for group in question for note in group), 1))
+    found: list[Merge] = []
+    for item in items:
+        numbers = _handles(item)
+        known = [shown.pop(number) for number in numbers if number in shown]
+        groups = {id(group) for _, group in known}
+        if len(numbers) < 2 or len(known) < len(numbers) or len(groups) > 1:
+            problems.append(f"a merge of the notes {numbers}, which are not two of one group")
+            continue
+        notes = tuple(note for note, _ in known)
+        text = redact(clean(str(item.get("text") or "")))
+        if why := _why_not(text, notes):
+            problems.append(f"a merge of the notes {numbers} {why}")
+        else:
+            found.append(Merge(notes, text))
+    return found, problems
+
+
+def _handles(item: Any) -> list[int]:
+    """Return the numbers that an answer names, each once."""
+    numbers = item.get("notes") if isinstance(item, Mapping) else None
+    if not isinstance(numbers, list):
+        return []
+    whole = [n for n in numbers if isinstance(n, int) and not isinstance(n, bool)]
+    return list(dict.fromkeys(whole)) if len(whole) == len(numbers) else []
+
+
+def _why_not(text: str, notes: Sequence[Note]) -> str | None:
+    """Return what is wrong with a text for several notes."""
+    said = [note.text for note in notes]
+    if not text.strip():
+        return "without a text"
+    if len(text) > len("".join(said)):
+        return "into a text longer than all of them"
+    if not _numbers(text) <= set[int]().union(*map(_numbers, said)):
+        return "into a text with a number that none of them has"
+    if not all(may_be_one(one, other) for one, other in combinations(notes, 2)):
+        return "of two slots"
+    return None

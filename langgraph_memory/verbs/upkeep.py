@@ -1,0 +1,200 @@
+"""The verb that keeps a memory small: for one owner, or for all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from langgraph_memory import arguments, merging
+from langgraph_memory.consolidation import left, plan, remaining, writes
+from langgraph_memory.embedding import Embedder
+from langgraph_memory.errors import ConfigurationError, ModelError
+from langgraph_memory.locks import OWNER_LOCKS
+from langgraph_memory.merging import Merge, MergeAnswer
+from langgraph_memory.operations import NOTE_OWNERS, change_ops, note_owners
+from langgraph_memory.records import Change
+from langgraph_memory.scope import Owner
+from langgraph_memory.store.rebuild import Progress
+from langgraph_memory.verbs.base import Verbs
+
+logger = logging.getLogger(__name__)
+
+
+class Upkeep(Verbs):
+    """`consolidate`."""
+
+    def consolidate(
+        self,
+        *,
+        user: str | None = None,
+        project: str | None = None,
+        agent: str | None = None,
+        max_notes: int = 1_000,
+        dry_run: bool = False,
+        on_progress: Progress | None = None,
+    ) -> list[Change]:
+        """Keep what notes say in fewer notes: nothing is deleted, and `undo` takes a change back.
+
+        Notes that are over are archived, those that say the same merged, those that have faded
+        archived, and then the least useful above `max_notes`. Pinned and critical notes (importance
+        .8 and more) neither fade nor give way. `docs/consolidation.md` has the rules.
+
+        What one owner's notes raise is logged, and does not keep others from their turn: the first
+        such error is raised at the end. What was done by then stays, and the next call does the
+        rest, as it does after a crash.
+
+        Args:
+            user: Whose notes; without user, project and agent those of every owner in the store,
+                one after the other.
+            project: A project whose notes, instead of the user's.
+            agent: An agent whose notes, instead of the user's.
+            max_notes: How many active notes an owner may have.
+            dry_run: Whether to return what would be done, and write nothing. The model is asked.
+            on_progress: Called with the owners done and all owners.
+
+        Returns:
+            What was done: first to the note that is kept (`update`, or `supersede` with a text
+            by the model), then to those that say the same (`retire`); and `archive`.
+
+        Raises:
+            ConfigurationError: If there is no model of the name that was given.
+        """
+        owner = arguments.consolidated(user, project, agent, max_notes)
+        owners = [owner] if owner else note_owners(self.store.batch([NOTE_OWNERS])[0])
+        changes: list[Change] = []
+        failures = _Failures()
+        for done, each in enumerate(owners, 1):
+            with failures.of(each):
+                changes += self._consolidate(each, max_notes, dry_run)
+            if on_progress is not None:
+                on_progress(done, len(owners))
+        failures.raise_first()
+        return changes
+
+    async def aconsolidate(
+        self,
+        *,
+        user: str | None = None,
+        project: str | None = None,
+        agent: str | None = None,
+        max_notes: int = 1_000,
+        dry_run: bool = False,
+        on_progress: Progress | None = None,
+    ) -> list[Change]:
+        """Async form of `consolidate`."""
+        owner = arguments.consolidated(user, project, agent, max_notes)
+        owners = [owner] if owner else note_owners((await self.store.abatch([NOTE_OWNERS]))[0])
+        changes: list[Change] = []
+        failures = _Failures()
+        for done, each in enumerate(owners, 1):
+            with failures.of(each):
+                changes += await self._aconsolidate(each, max_notes, dry_run)
+            if on_progress is not None:
+                on_progress(done, len(owners))
+        failures.raise_first()
+        return changes
+
+    def _consolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
+        merges = self._merges(owner)
+        with OWNER_LOCKS.hold(owner):  # not held while a model is asked
+            notes = self._notes(owner)
+            batches = plan(notes, self.clock(), max_notes, merges)
+            for write in () if dry_run else writes(batches):
+                self._write(change_ops(write))
+        _warn_of_many(owner, left(notes, batches), max_notes)
+        return [change for batch in batches for change in batch]
+
+    async def _aconsolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
+        merges = await self._amerges(owner)
+        async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
+            notes = await self._anotes(owner)
+            batches = plan(notes, self.clock(), max_notes, merges)
+            for write in () if dry_run else writes(batches):
+                await self._awrite(change_ops(write))
+        _warn_of_many(owner, left(notes, batches), max_notes)
+        return [change for batch in batches for change in batch]
+
+    def _merges(self, owner: Owner) -> list[Merge]:
+        """Ask the model which notes say the same; where it fails, nothing is merged."""
+        embeddings = getattr(self.store, "embeddings", None)
+        if self._asker is None or embeddings is None:
+            return []
+        notes = remaining(self._notes(owner), self.clock())
+        vectors = Embedder(embeddings).embed([note.text for note in notes], [])[0]
+        found: list[Merge] = []
+        for question in merging.questions(notes, vectors, self._band):
+            read = partial(merging.merges, question=question, redact=self.redact)
+            request, retries = merging.request(question), self.extracting.retries
+            try:
+                asked = self._asker.ask(request, MergeAnswer, read, retries)
+            except ModelError as error:
+                logger.warning("%d groups of notes stay as they are: %s", len(question), error)
+            else:
+                found += _sound(asked.value)
+        return found
+
+    async def _amerges(self, owner: Owner) -> list[Merge]:
+        """Async form of `_merges`."""
+        embeddings = getattr(self.store, "embeddings", None)
+        if self._asker is None or embeddings is None:
+            return []
+        notes = remaining(await self._anotes(owner), self.clock())
+        vectors = (await Embedder(embeddings).aembed([note.text for note in notes], []))[0]
+        found: list[Merge] = []
+        for question in merging.questions(notes, vectors, self._band):
+            read = partial(merging.merges, question=question, redact=self.redact)
+            request, retries = merging.request(question), self.extracting.retries
+            try:
+                asked = await self._asker.aask(request, MergeAnswer, read, retries)
+            except ModelError as error:
+                logger.warning("%d groups of notes stay as they are: %s", len(question), error)
+            else:
+                found += _sound(asked.value)
+        return found
+
+
+def _sound(answer: tuple[list[Merge], list[str]]) -> list[Merge]:
+    """Return the merges of an answer that can be right; what was wrong with others is logged."""
+    merges, problems = answer
+    for problem in problems:
+        logger.warning("passed over: %s", problem)
+    return merges
+
+
+def _warn_of_many(owner: Owner, notes: int, max_notes: int) -> None:
+    if notes > max_notes:
+        logger.warning(
+            "%s %r keeps %d notes, more than max_notes=%d: so many are pinned or critical",
+            owner.kind,
+            owner.id,
+            notes,
+            max_notes,
+        )
+
+
+class _Failures:
+    """What went wrong with some owners while others had their turn."""
+
+    def __init__(self) -> None:
+        self._errors: list[Exception] = []
+
+    @contextmanager
+    def of(self, owner: Owner) -> Iterator[None]:
+        """Keep what a block raises for later, but for what is wrong with the wiring of all."""
+        try:
+            yield
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a store, or a record in it, raises
+            logger.error("the notes of %s %r were left: %r", owner.kind, owner.id, error)
+            self._errors.append(error)
+
+    def raise_first(self) -> None:
+        """Raise the first that was kept."""
+        if self._errors:
+            error = self._errors[0]
+            if len(self._errors) > 1:
+                error.add_note(f"{len(self._errors)} owners' notes were left: see the log")
+            raise error
