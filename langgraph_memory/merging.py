@@ -155,24 +155,26 @@ def merges(
     shown = dict(enumerate(((note, group) for group in question for note in group), 1))
     found: list[Merge] = []
     for item in items:
-        numbers = _handles(item)
-        known = [shown.pop(number) for number in numbers if number in shown]
-        groups = {id(group) for _, group in known}
-        if len(numbers) < 2 or len(known) < len(numbers) or len(groups) > 1:
-            problems.append(f"a merge of the notes {numbers}, which are not two of one group")
+        if not isinstance(item, Mapping):
             continue
+        numbers = _handles(item)
+        known = [shown[number] for number in numbers if number in shown]
         notes = tuple(note for note, _ in known)
         text = redact(clean(str(item.get("text") or "")))
-        if why := _why_not(text, notes):
+        if len(numbers) < 2 or len(known) < len(numbers) or len({id(g) for _, g in known}) > 1:
+            problems.append(f"a merge of the notes {numbers}, which are not two of one group")
+        elif why := _why_not(text, notes):
             problems.append(f"a merge of the notes {numbers} {why}")
         else:
             found.append(Merge(notes, text))
+            for number in numbers:
+                del shown[number]  # a note is merged once
     return found, problems
 
 
-def _handles(item: Any) -> list[int]:
+def _handles(item: Mapping[str, Any]) -> list[int]:
     """Return the numbers that an answer names, each once."""
-    numbers = item.get("notes") if isinstance(item, Mapping) else None
+    numbers = item.get("notes")
     if not isinstance(numbers, list):
         return []
     whole = [n for n in numbers if isinstance(n, int) and not isinstance(n, bool)]

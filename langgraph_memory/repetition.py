@@ -17,8 +17,9 @@ from functools import lru_cache
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import Note, normalise
 
-_LONGEST = 64
-"""Words up to which an order that is turned round, or a detail, is looked for."""
+_LONGEST = 500
+"""Characters of a note whose words are compared; a longer one is no sentence, and has to be equal
+but for case, white space and its end."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
@@ -138,16 +139,15 @@ def _wording(text: str) -> _Wording:
     text = _spelt_alike(text)
     words: list[str] = []
     ends: list[int] = []
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(text) if len(text) <= _LONGEST else ():
         word = match.group().rstrip(_AROUND_WORDS)
         end = match.start() + len(word)
         word = word.lstrip(_AROUND_WORDS)
         if word and word not in _SMALL and word != _SMALL_CHINESE:
             words.append(_stem(word))
             ends.append(end)
-    if not 0 < len(words) <= _LONGEST:
-        whole = tuple(words) or (text,)
-        return _Wording(whole, whole, ())
+    if not words:
+        return _Wording((text,), (text,), ())
     key = min(words[i:] + words[:i] for i in range(len(words)))
     last = max((match.start() for match in _CHANGES_THE_SENSE.finditer(text)), default=-1)
     beginnings = [

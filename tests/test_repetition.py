@@ -1,0 +1,159 @@
+"""Notes that say the same in nearly the same words, and those that only look like it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_memory.records import KINDS, Note
+from langgraph_memory.repetition import may_be_one, repeated
+from langgraph_memory.scope import Owner
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def note(text: str, id: str = "", slot: str | None = None) -> Note:
+    return Note(
+        id=id or text,
+        owner=Owner("user", "ana"),
+        text=text,
+        slot=slot,
+        created_at=START,
+        updated_at=START,
+        valid_from=START,
+    )
+
+
+def groups(*notes: Note) -> list[list[str]]:
+    return [[each.id for each in group] for group in repeated(notes)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The user lives in Graz.", "lives in graz"),
+        ("My sister lives in Graz", "The user's sister lives in Graz."),
+        ("Do not deploy on Fridays.", "Never deploy on a Friday!"),
+        ("Can't swim.", "The user cannot swim"),
+        ("In the winter, drinks dark roasts.", "Drinks dark roast in winter"),
+        ("喜欢浅烘焙的咖啡豆", "用户喜欢浅烘焙的咖啡豆。"),
+        ("Живет в Граце.", "живет в Граце"),
+    ],
+)
+def test_nearly_the_same_words_are_one_group(one: str, other: str) -> None:
+    assert list(map(sorted, groups(note(one, "1"), note(other, "2")))) == [["1", "2"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("Has a dog called Bruno.", "The user has a dog."),
+        ("Flies to Lisbon on 12 May 2026 at 7:40.", "Flies to Lisbon on 12 May 2026."),
+        ("Likes hiking, above all in the Alps.", "likes hiking"),
+        ("体检在6月5日上午八点，要空腹。", "用户的体检在6月5日上午八点。"),
+        ("Живет в Граце, у реки.", "Живет в Граце."),
+    ],
+)
+def test_what_adds_a_detail_is_better_than_what_it_is_added_to(more: str, less: str) -> None:
+    critical = replace(note(less, "less"), importance=1.0, pinned=True)
+    assert groups(critical, note(more, "more")) == [["more", "less"]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Prefers tabs to spaces.", "Prefers spaces to tabs."),
+        ("Is allergic to walnuts.", "Is allergic to hazelnuts."),
+        ("Lives in Graz.", "The user's sister lives in Graz."),
+        ("Can swim.", "Can't swim."),
+        ("Eats meat.", "Eats meat only on Sundays."),
+        ("Works for Osprey.", "Worked for Osprey."),
+        ("Is a nurse.", "Was a nurse."),
+        ("Likes coffee.", "Likes coffee cups."),
+        ("Smokes a pipe.", "Smokes a pipe no longer."),
+        ("Orders 250 g of decaf a month.", "Orders 500 g of decaf a month."),
+        ("The API runs on Python 3.11.", "The API runs on Python 31.1."),
+        ("It is -5 degrees.", "It is 5 degrees."),
+        ("Is allergic to nuts?", "Is allergic to nuts."),
+        ("Users want a dark mode.", "The user wants a dark mode."),
+        ("Anna manages Ben.", "Ben manages Anna."),
+        ("Likes 🍎.", "Likes 🍏."),
+        ("对青霉素过敏。", "对青霉素不过敏。"),
+        ("喜欢咖啡。", "喜欢咖啡杯。"),
+        ("爱喝茶。", "妻子爱喝茶。"),
+        ("每周一游泳。", "每周五游泳。"),
+        ("吃肉。", "吃肉，但周一不吃。"),
+        ("the", "I am"),
+    ],
+)
+def test_what_only_looks_alike_stays_apart(one: str, other: str) -> None:
+    assert groups(note(one), note(other)) == []
+
+
+def test_two_slots_two_kinds_and_two_ends_are_never_one() -> None:
+    text, day = "Rosario", timedelta(days=1)
+    home, birth = note(text, "1", "home city"), note(text, "2", "birth place")
+    assert groups(home, birth) == []
+    assert groups(home, replace(birth, slot="Home  City")) == [["2", "1"]]
+    assert groups(home, replace(birth, slot=None, kind="decision")) == []
+    assert groups(home, replace(birth, slot=None, valid_until=START + day)) == []
+    assert groups(note(text, "3"), home, birth) == [["3", "2"]]
+
+
+def test_the_words_of_an_assistant_do_not_take_the_place_of_the_users() -> None:
+    said, echo = note("Has a dog.", "said"), note("Has a dog called Bruno.", "echo")
+    assert groups(said, replace(echo, said_by="assistant")) == []
+    assert groups(replace(said, said_by="assistant"), echo) == [["echo", "said"]]
+    same = replace(note("has a dog", "same"), said_by="assistant", importance=1.0)
+    assert groups(same, said) == [["said", "same"]]
+
+
+def test_no_chain_makes_one_of_notes_that_are_two() -> None:
+    """Each detail goes with the plain note, and not with the other."""
+    plain = note("Likes hiking.", "plain")
+    alps, sea = note("Likes hiking in the Alps.", "alps"), note("Likes hiking by the sea.", "sea")
+    [group] = groups(plain, alps, sea)
+    assert len(group) == 2
+    assert group[1] == "plain"
+
+
+WORDS = st.sampled_from("tea dog not only in the a Graz 5 6 likes ， 不 喝 茶 called Bruno".split())
+NOTES = st.lists(
+    st.builds(
+        lambda words, slot, kind, by, n: replace(
+            note(" ".join(words), slot=slot), kind=kind, said_by=by, importance=n
+        ),
+        st.lists(WORDS, min_size=1, max_size=5),
+        st.sampled_from([None, None, "pet", "Pet", "drink"]),
+        st.sampled_from(KINDS[:2]),
+        st.sampled_from(["user", "user", "assistant"]),
+        st.sampled_from([0.2, 0.5, 0.9]),
+    ),
+    max_size=8,
+).map(lambda notes: [replace(each, id=str(i)) for i, each in enumerate(notes)])
+
+
+@given(NOTES)
+def test_each_note_is_in_one_group_at_most_and_no_group_has_two_slots(notes: list[Note]) -> None:
+    found = [each for group in repeated(notes) for each in group]
+    assert len({each.id for each in found}) == len(found)
+    for best, *others in repeated(notes):
+        assert all(may_be_one(best, other) for other in others)
+        assert len({each.slot.casefold() for each in (best, *others) if each.slot}) < 2
+
+
+@given(NOTES.flatmap(lambda notes: st.tuples(st.just(notes), st.permutations(notes))))
+def test_the_order_in_which_notes_come_makes_no_difference(
+    orders: tuple[list[Note], list[Note]],
+) -> None:
+    one, other = orders
+    assert groups(*one) == groups(*other)
+
+
+def test_a_long_text_is_no_sentence_and_has_to_be_equal() -> None:
+    long = ("likes tea " * 100_000).strip()
+    assert groups(note(long, "1"), note(f"{long}.", "2"), note(f"{long}, hot", "3")) == [["2", "1"]]
