@@ -5,10 +5,10 @@
     python benchmarks/consolidation.py --embed hashing  # or openai:text-embedding-3-small, ...
     python benchmarks/consolidation.py --table          # the table of docs/consolidation.md
 
-The memories are in `benchmarks/sets/groups.jsonl`. Each line on stdout is a JSON object about one way to merge, in one half and language. `precision`
-is the share of right ones among the pairs of notes that were put together, `recall` the share of
-the pairs to be put together that were; `best` counts the groups in which the note that is left
-says what all say, of those where only one note does.
+The memories are in `benchmarks/sets/groups.jsonl`. Each line on stdout is a JSON object about one
+way to merge, in one half and language. `precision` is the share of right ones among the pairs of
+notes that were put together, `recall` the share of the pairs to be put together that were; `best`
+counts the groups in which the note that is left says what all say, of those where only one does.
 
 - `rule`: what is merged without a model (`langgraph_memory/repetition.py`);
 - `cosine .92`, ...: all pairs that are as alike as that, as other systems do;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -57,7 +57,8 @@ def counts(records: Iterable[Record]) -> dict[str, int]:
 
 
 def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[Record]:
-    """Return the records to forget; a note goes with its older versions."""
+    """Return the records to forget; a note goes with its older versions, and with those notes whose
+    place it took."""
     if id is not None:
         named = [record for record in records if record.id == id]
     else:
@@ -65,7 +66,15 @@ def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[
         named = [record for record in records if normalise(_own_text(record)) == wanted]
     ids = {record.id for record in named}
     whole = {note.id for note in named if isinstance(note, Note) and note.id == _whole_id(note)}
+    while gave_way := {note.id for note in records if _gave_way(note, whole)} - whole:
+        whole |= gave_way
     return [record for record in records if record.id in ids or _whole_id(record) in whole]
+
+
+def _gave_way(record: Record, whole: Collection[str]) -> bool:
+    if not isinstance(record, Note) or record.superseded_by not in whole:
+        return False
+    return record.status == "superseded" and record.id == _whole_id(record)
 
 
 def receipt(records: Sequence[Record]) -> Receipt:

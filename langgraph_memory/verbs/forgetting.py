@@ -25,9 +25,9 @@ class Forgetting(Verbs):
     ) -> Receipt:
         """Delete records: one, those with a text, or all.
 
-        A note goes with its older versions. Of a forgotten message a digest of its id stays, so
-        that a session which still holds it does not log it again. Sessions are deleted apart, by
-        `Sessions.delete`.
+        A note goes with its older versions, and with the notes that were merged into it. Of a
+        forgotten message a digest of its id stays, so that a session which still holds it does not
+        log it again. Sessions are deleted apart, by `Sessions.delete`.
 
         Args:
             id: A record's id.

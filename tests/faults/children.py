@@ -12,6 +12,7 @@ from pathlib import Path
 from langgraph_memory import Memory, Sessions, open_sessions
 from tests.faults.agent import Agent
 from tests.faults.batches import Batches
+from tests.faults.repetitions import Repetitions
 from tests.faults.scenario import Scenario, Verdict, examine
 from tests.faults.verbs import Verbs
 from tests.store.children import Pipe
@@ -20,6 +21,7 @@ from tests.surfaces.graphs import nodes, opened, wrapped
 SCENARIOS: dict[str, Callable[[Memory, Sessions, int], Scenario]] = {
     "batches": lambda memory, _, seed: Batches(memory.store, seed),
     "verbs": lambda memory, _, seed: Verbs(memory, seed),
+    "repetitions": lambda memory, *_: Repetitions(memory),
     "nodes": lambda memory, sessions, _: Agent(memory, sessions, nodes),
     "with_memory": lambda memory, sessions, _: Agent(memory, sessions, wrapped),
 }

@@ -31,10 +31,11 @@ def copy(tmp_path: Path, stocked: Path) -> Path:
     [
         ("batches", ["index_metadata.pickle", None]),
         ("nodes", ["data_level0.bin"]),
+        ("repetitions", [None, None]),
         ("verbs", [None]),
         ("with_memory", [None, None]),
     ],
-    ids=["batches", "nodes", "verbs", "with_memory"],
+    ids=["batches", "nodes", "repetitions", "verbs", "with_memory"],
 )
 def test_what_killed_processes_acknowledged_is_there_when_their_directory_is_reopened(
     copy: Path, name: str, aims: list[str | None]
