@@ -70,9 +70,7 @@ def plan(
     Returns:
         Batches, to be applied one after the other, each as a whole.
     """
-    work = _Work(notes, now)
-    work.put_away([note for note in work.notes.values() if note.is_over(now)], "it is over")
-    work.merge_repeated()
+    work = _begun(notes, now)
     for merge in merges:
         work.merge_told(merge)
     if merges:
@@ -84,10 +82,15 @@ def plan(
 
 def remaining(notes: Iterable[Note], now: datetime) -> list[Note]:
     """Return the active notes that are not over, without those that repeat another."""
+    return list(_begun(notes, now).notes.values())
+
+
+def _begun(notes: Iterable[Note], now: datetime) -> _Work:
+    """Decide what needs neither a model nor a limit."""
     work = _Work(notes, now)
     work.put_away([note for note in work.notes.values() if note.is_over(now)], "it is over")
     work.merge_repeated()
-    return list(work.notes.values())
+    return work
 
 
 def writes(batches: Iterable[Batch]) -> Iterator[Batch]:

@@ -101,8 +101,9 @@ class Upkeep(Verbs):
         with OWNER_LOCKS.hold(owner):  # not held while a model is asked
             notes = self._notes(owner)
             batches = plan(notes, self.clock(), max_notes, merges)
-            for write in () if dry_run else writes(batches):
-                self._write(change_ops(write))
+            if not dry_run:
+                for write in writes(batches):
+                    self._write(change_ops(write))
         _warn_of_many(owner, left(notes, batches), max_notes)
         return [change for batch in batches for change in batch]
 
@@ -111,8 +112,9 @@ class Upkeep(Verbs):
         async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
             notes = await self._anotes(owner)
             batches = plan(notes, self.clock(), max_notes, merges)
-            for write in () if dry_run else writes(batches):
-                await self._awrite(change_ops(write))
+            if not dry_run:
+                for write in writes(batches):
+                    await self._awrite(change_ops(write))
         _warn_of_many(owner, left(notes, batches), max_notes)
         return [change for batch in batches for change in batch]
 
