@@ -87,8 +87,8 @@ def recall_node(
 ) -> Runnable[Any, dict[str, Any]]:
     """Return a node that recalls, to stand before the one that calls the model.
 
-    It writes the channel `memory` of `MemoryState`, always, so that nothing stale is used. What it
-    recalls for an `agent` is for that agent alone, `messages_with_memory(state, agent=...)`.
+    It writes the channel `memory` of `MemoryState`, always, so that nothing stale is used. Of
+    several agents each has a node of its own, and is read by `messages_with_memory(agent=...)`.
 
     Args:
         memory: The memory.
@@ -202,7 +202,7 @@ def messages_with_memory(
 
     Args:
         state: The state of a node after `recall_node`.
-        agent: The agent that calls the model, where `recall_node(agent=...)` recalled for it.
+        agent: The agent that calls the model, where `recall_node(agent=...)` recalled for several.
         inject: `"user"` puts the block before the text of the latest user message (so the prompt's
             beginning stays cacheable, and tool calls stay beside their results); `"system"` puts
             it into the system prompt.
@@ -215,18 +215,24 @@ def messages_with_memory(
 
 
 def _block_for(agent: str | None, recalled: Any) -> str:
-    """Return what was recalled for an agent, or for none; never what is another agent's."""
+    """Return what was recalled for an agent; for none, what was recalled for none or the only one.
+
+    So no agent is ever shown what was recalled for another.
+    """
     found: Mapping[str, Any] = recalled if isinstance(recalled, Mapping) else {}
     agents: Mapping[str, str] = found.get("agents") or {}
-    block = found.get("block") if agent is None else agents.get(str(agent))
-    if block is not None:
-        return str(block)
-    if agents or agent is not None:
-        others = ", ".join(map(repr, agents)) or "none"
+    if agent is not None and str(agent) in agents:
+        return agents[str(agent)]
+    if agent is None and "block" in found:
+        return str(found["block"])
+    if agent is None and len(agents) == 1:
+        return next(iter(agents.values()))
+    if agent is not None or agents:
         raise ConfigurationError(
-            f"nothing was recalled for agent={agent!r}; the agents that recall_node recalled for: "
-            f"{others}. Name this node's, messages_with_memory(state, agent='...'), and let "
-            "recall_node(memory, agent='...') of the same name run before it"
+            f"this state holds what was recalled for the agents {sorted(agents)}, and nothing for "
+            f"agent={agent!r}. Say which of them this node is, "
+            "messages_with_memory(state, agent='...'), and let recall_node(memory, agent='...') "
+            "of that agent run before it"
         )
     raise ConfigurationError(
         "this state holds no recalled memory. Build the graph with StateGraph(MemoryState), or "
