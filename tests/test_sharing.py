@@ -411,7 +411,7 @@ def test_each_reader_gets_exactly_what_is_theirs_whoever_wrote_what(
     asyncio.run(scenario())
 
 
-def test_what_is_shared_is_there_in_the_next_process_and_for_plain_chroma(tmp_path: Any) -> None:
+def test_what_is_shared_and_by_whom_is_known_in_the_next_process(tmp_path: Any) -> None:
     with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory:
         memory.remember("We use Postgres", **ANA)
         memory.edit(memory.list(**BO)[0].id, importance=0.9, **BO)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated, Any
 
 import pytest
@@ -97,11 +98,7 @@ def recalled_agents(memory: Memory, team: Team) -> Builder:
     builder: Builder = StateGraph(MemoryState)
     for agent in AGENTS:
         builder.add_node(f"recall {agent}", recall_node(memory, project="shop", agent=agent))
-
-        def read(state: Any, agent: str = agent) -> list[BaseMessage]:
-            return messages_with_memory(state, agent=agent)
-
-        builder.add_node(agent, team.node(agent, read))
+        builder.add_node(agent, team.node(agent, partial(messages_with_memory, agent=agent)))
         builder.add_edge(f"recall {agent}", agent)
     builder.add_node("remember", remember_node(memory))
     builder.add_edge("remember", END)
@@ -153,6 +150,21 @@ def recalled_at_other_times(memory: Memory, team: Team) -> Builder:
     return builder
 
 
+def recalled_in_subgraphs(memory: Memory, team: Team) -> Builder:
+    builder: Builder = StateGraph(MemoryState)
+    for agent in AGENTS:
+        inner: Builder = StateGraph(MemoryState)
+        inner.add_node("recall", recall_node(memory, project="shop", agent=agent))
+        inner.add_node("chat", team.node(agent, partial(messages_with_memory, agent=agent)))
+        inner.add_edge(START, "recall")
+        inner.add_edge("recall", "chat")
+        builder.add_node(agent, inner.compile())
+        builder.add_edge(START, agent)
+    builder.add_node("remember", remember_node(memory))
+    builder.add_edge([*AGENTS], "remember")
+    return builder
+
+
 TEAMS = {
     build.__name__: build
     for build in (
@@ -161,6 +173,7 @@ TEAMS = {
         recalled_in_turn,
         recalled_side_by_side,
         recalled_at_other_times,
+        recalled_in_subgraphs,
     )
 }
 
@@ -204,6 +217,19 @@ async def test_one_thread_of_a_team_begins_each_turn_with_what_is_recalled_then(
     planner, coder = (model.calls[-1] for model in agents.models.values())
     assert "Ship at night" in block_in(planner)
     assert "Ship at night" not in block_in(coder)
+
+
+@pytest.mark.parametrize("build", [wrapped_side_by_side, recalled_side_by_side])
+def test_the_stream_tells_for_which_agent_what_was_recalled(
+    team: Memory, build: Callable[[Memory, Team], Builder]
+) -> None:
+    graph = build(team, Team()).compile()
+    events = list(graph.stream(say(ASKED), as_user("bo"), stream_mode="custom"))
+    recalled = {e["agent"]: e for e in events if e["type"] == "memory.recalled"}
+    for agent, event in recalled.items():
+        assert (event["user"], event["project"]) == ("bo", "shop")
+        assert {item["text"] for item in event["items"]} == {AGENTS[agent], SHARED}
+    assert recalled.keys() == AGENTS.keys()
 
 
 def recalled_for(memory: Memory, read: Callable[[Any], list[BaseMessage]], state: Any) -> Builder:
