@@ -137,10 +137,10 @@ def _note_source(note: Note) -> str:
     if note.owner.kind == "user":
         return about
     # First, so that nothing a colleague wrote can stand before it or push it out.
-    return f"{note.owner.kind} {_name(note.owner.id)}, from {_name(note.author)}, {about}"
+    return f"{note.owner.kind} {_shown_id(note.owner.id)}, from {_shown_id(note.author)}, {about}"
 
 
-def _name(id: str) -> str:
+def _shown_id(id: str) -> str:
     """Return an id as it is shown; one that could pose as more than a name is quoted."""
     shown = id if _PLAIN_ID.fullmatch(id) else json.dumps(id, ensure_ascii=False)
     return shown if len(shown) <= _MAX_ID else f"{shown[:_MAX_ID]}[...]"

@@ -351,6 +351,23 @@ async def test_two_agents_that_answer_a_state_without_messages_are_both_heard(
     assert sorted(said(memory, "bo")) == sorted(turn)
 
 
+def test_in_the_background_the_answers_of_a_turn_are_looked_through_in_one_call(
+    team: Memory,
+) -> None:
+    model = ScriptedChatModel([{"notes": []}])
+    extracting = Memory(team.store, model=model, debounce=60)
+    builder: Builder = StateGraph(MessagesState)
+    for agent in AGENTS:
+        node = Team().node(agent, lambda state: state["messages"])
+        builder.add_node(agent, with_memory(node, extracting, agent=agent, background=True))
+    builder.add_edge(START, "planner")
+    builder.add_edge("planner", "coder")
+    builder.compile().invoke(say(ASKED), as_user("bo", "t"))
+    assert extracting.flush(30)
+    [asked] = model.calls
+    assert ["planner is done" in asked[-1].text, "coder is done" in asked[-1].text] == [True, True]
+
+
 # -- what a run does not do by itself ------------------------------------------------------------
 
 
