@@ -59,14 +59,18 @@ Inject = Literal["user", "system"]
 Node = Callable[..., Any] | Runnable[Any, Any]
 
 
-def _latest(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    return new  # a reducer, so that parallel branches may both write
+def _beside(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Keep what was recalled for several agents, each apart; parallel branches may both write."""
+    if not new:
+        return {}  # the turn is over
+    agents = {**old.get("agents", {}), **new.get("agents", {})}
+    return {**old, **new, **({"agents": agents} if agents else {})}
 
 
 class MemoryState(MessagesState):
     """LangGraph's `MessagesState` with a channel for what was recalled."""
 
-    memory: Annotated[dict[str, Any], _latest]
+    memory: Annotated[dict[str, Any], _beside]
 
 
 def recall_node(
@@ -83,7 +87,8 @@ def recall_node(
 ) -> Runnable[Any, dict[str, Any]]:
     """Return a node that recalls, to stand before the one that calls the model.
 
-    It writes the channel `memory` of `MemoryState`, always, so that nothing stale is used.
+    It writes the channel `memory` of `MemoryState`, always, so that nothing stale is used. Of
+    several agents each has a node of its own, and is read by `messages_with_memory(agent=...)`.
 
     Args:
         memory: The memory.
@@ -108,15 +113,18 @@ def recall_node(
         written = {"query": queries[0], "turn": uuid.uuid4().hex, "began": began}
         return run, messages, queries, written
 
+    def to_whom(run: Run, block: str) -> dict[str, Any]:
+        # The run's own agent is the only one; one of the node may stand beside others.
+        named = agent is not None and run.agent is not None
+        return {"agents": {run.agent: block}} if named else {"block": block}
+
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
-        block = run.recall(queries, messages, how)
-        return {"memory": {**written, "block": block}}
+        return {"memory": {**written, **to_whom(run, run.recall(queries, messages, how))}}
 
     async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
-        block = await run.arecall(queries, messages, how)
-        return {"memory": {**written, "block": block}}
+        return {"memory": {**written, **to_whom(run, await run.arecall(queries, messages, how))}}
 
     return RunnableLambda(recall, arecall, name="recall")
 
@@ -187,26 +195,50 @@ def remember_node(
     return RunnableLambda(remember, aremember, name="remember")
 
 
-def messages_with_memory(state: Any, *, inject: Inject = "user") -> list[BaseMessage]:
+def messages_with_memory(
+    state: Any, *, agent: str | None = None, inject: Inject = "user"
+) -> list[BaseMessage]:
     """Return the messages to call the model with: the state's, with memory put into a copy.
 
     Args:
         state: The state of a node after `recall_node`.
+        agent: The agent that calls the model, where `recall_node(agent=...)` recalled for several.
         inject: `"user"` puts the block before the text of the latest user message (so the prompt's
             beginning stays cacheable, and tool calls stay beside their results); `"system"` puts
             it into the system prompt.
 
     Raises:
-        ConfigurationError: If the state has no recalled memory; the message names the fix.
+        ConfigurationError: If the state has no memory that was recalled for this node; the message
+            names the fix.
     """
-    recalled = _field(state, "memory")
-    if not isinstance(recalled, Mapping) or "block" not in recalled:
+    return _injected(_messages(state), _block_for(agent, _field(state, "memory")), inject)
+
+
+def _block_for(agent: str | None, recalled: Any) -> str:
+    """Return what was recalled for an agent; for none, what was recalled for none or the only one.
+
+    So no agent is ever shown what was recalled for another.
+    """
+    found: Mapping[str, Any] = recalled if isinstance(recalled, Mapping) else {}
+    agents: Mapping[str, str] = found.get("agents") or {}
+    if agent is not None and str(agent) in agents:
+        return agents[str(agent)]
+    if agent is None and "block" in found:
+        return str(found["block"])
+    if agent is None and len(agents) == 1:
+        return next(iter(agents.values()))
+    if agent is not None or agents:
         raise ConfigurationError(
-            "this state holds no recalled memory. Build the graph with StateGraph(MemoryState), or "
-            "add `memory: Annotated[dict, ...]` as MemoryState has it to your own state, also to "
-            "the one that this node is typed on; and let recall_node run before this node"
+            f"this state holds what was recalled for the agents {sorted(agents)}, and nothing for "
+            f"agent={agent!r}. Say which of them this node is, "
+            "messages_with_memory(state, agent='...'), and let recall_node(memory, agent='...') "
+            "of that agent run before it"
         )
-    return _injected(_messages(state), recalled["block"], inject)
+    raise ConfigurationError(
+        "this state holds no recalled memory. Build the graph with StateGraph(MemoryState), or "
+        "add `memory: Annotated[dict, ...]` as MemoryState has it to your own state, also to "
+        "the one that this node is typed on; and let recall_node run before this node"
+    )
 
 
 def with_memory(
@@ -443,7 +475,7 @@ def _exchange(recalled: Mapping[str, Any], answer: str) -> list[BaseMessage]:
             "give the state the channel `memory` of MemoryState"
         )
     turn = recalled["turn"]
-    reply_id = record_id("message", turn, "reply")
+    reply_id = record_id("message", turn, "reply", answer)  # several agents may answer
     return [HumanMessage(recalled["query"], id=turn), AIMessage(answer, id=reply_id)]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.records import Hit, Note, Recalled, Record
+from langgraph_memory.scope import Owner
 
 Scores = NDArray[np.float32]
 
@@ -124,7 +125,10 @@ def recency(moment: datetime, now: datetime, half_life_days: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """How many hits of each type a prompt gets."""
+    """How many hits of each type a prompt gets, of each owner.
+
+    So what others wrote into a project never takes the place of what is the user's own.
+    """
 
     notes: int = 5
     messages: int = 4
@@ -145,14 +149,15 @@ class Quotas:
 def select(recalled: Recalled, quotas: Quotas) -> Recalled:
     """Cut what was recalled to what a prompt gets; what stands in the profile is no hit besides."""
     shown = {(note.owner, note.id) for note in recalled.profile}
-    taken: Counter[str] = Counter()
+    taken: Counter[tuple[Owner, str]] = Counter()
     hits: list[Hit] = []
     for hit in recalled.hits:
         record = hit.record
         if (record.owner, record.id) in shown:
             continue
-        if taken[record.type] < quotas.by_type[record.type]:
-            taken[record.type] += 1
+        place = (record.owner, record.type)
+        if taken[place] < quotas.by_type[record.type]:
+            taken[place] += 1
             hits.append(hit)
     return replace(recalled, hits=tuple(hits), episodes=recalled.episodes[: quotas.episodes])
 

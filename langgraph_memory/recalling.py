@@ -261,7 +261,7 @@ def _profile(
     as_of: datetime | None,
     now: datetime,
 ) -> tuple[Note, ...]:
-    """Return the pinned notes, and those of each owner who has few."""
+    """Return the pinned notes, and those of each owner who has few; the user's own first."""
     notes: dict[tuple[Owner, str], Note] = {}
     for items in pinned:
         notes |= _held(items, as_of, now)
@@ -271,7 +271,11 @@ def _profile(
         held = _held(items, as_of, now)
         if len(held) <= PROFILE_NOTES:
             notes |= held
-    return tuple(sorted(notes.values(), key=lambda note: (not note.pinned, note.created_at)))
+    return tuple(sorted(notes.values(), key=_rank))
+
+
+def _rank(note: Note) -> tuple[bool, bool, datetime]:
+    return note.owner.kind != "user", not note.pinned, note.created_at
 
 
 def _held(

@@ -12,6 +12,7 @@ from langgraph_memory.lexical import tokens
 from langgraph_memory.records import (
     Change,
     Note,
+    Record,
     normalise,
     record_id,
     slot_digest,
@@ -296,13 +297,26 @@ def kept_version(old: Note, new: Note, now: datetime | None = None) -> Note:
     )
 
 
-def edited(note: Note, changes: Mapping[str, Any], now: datetime) -> Change:
-    """Decide what editing a note does: a new text or kind is a new version of it."""
+def edited(note: Note, changes: Mapping[str, Any], now: datetime, user: str) -> Change:
+    """Decide what editing a note does: a new text or kind is a new version, of whoever edits it."""
     new = replace(note, **changes, updated_at=now)
     if (new.text, new.kind) == (note.text, note.kind):
-        return recorded(Change("update", new, note, "edited"))
-    new = replace(new, version=note.version + 1, valid_from=now)
-    return recorded(Change("supersede", new, note, "edited"))
+        change = Change("update", new, note, "edited")
+    else:
+        new = replace(new, version=note.version + 1, valid_from=now, author=user)
+        change = Change("supersede", new, note, "edited")
+    return signed([recorded(change)], user)[0]
+
+
+def signed(changes: Iterable[Change], user: str) -> list[Change]:
+    """Return changes of notes with who made them: whoever is not a note's author is named on it."""
+    return [replace(change, record=_signed(change.record, user)) for change in changes]
+
+
+def _signed(record: Record, user: str) -> Record:
+    if not isinstance(record, Note):
+        return record
+    return replace(record, changed_by=None if record.author == user else user)
 
 
 def recorded(change: Change, by: str | None = None) -> Change:

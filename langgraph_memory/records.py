@@ -115,7 +115,9 @@ class Note(_Stored):
     mentions: int = 1
     """How often it was said."""
     author: str = ""
-    """The user with whom it came up; for a user's own note that user."""
+    """The user who gave this version its text; for a user's own note that user."""
+    changed_by: str | None = None
+    """Who last said it again, changed it or brought it back, if that was not its author."""
     updated_at: datetime
     """When it was last said or changed."""
     valid_from: datetime

@@ -160,7 +160,7 @@ class Run:
         }
 
     def _failed(self, error: Exception, on_error: OnError) -> str:
-        self.write({"type": "memory.failed", "user": self.user, "error": repr(error)})
+        self.write({"type": "memory.failed", **self._whose, "error": repr(error)})
         if on_error == "raise":
             raise error
         logger.warning("recall failed; the agent answers without memory", exc_info=error)
@@ -355,7 +355,13 @@ class Run:
     def _tell(self, event: str, records: Sequence[Record], started: float, **more: Any) -> None:
         items = [{"id": r.id, "type": r.type, "text": r.text} for r in records]
         took = round(1000 * (perf_counter() - started), 1)
-        self.write({"type": event, "user": self.user, "items": items, "ms": took, **more})
+        self.write({"type": event, **self._whose, "items": items, "ms": took, **more})
+
+    @property
+    def _whose(self) -> dict[str, str]:
+        """Who is named in what is told of the run."""
+        named = {"user": self.user, "project": self.project, "agent": self.agent}
+        return {kind: id for kind, id in named.items() if id is not None}
 
     def _tell_processed(self, done: Processed, started: float) -> None:
         """Tell which notes came of a turn, and what that cost; nothing if no model was asked."""

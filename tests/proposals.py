@@ -11,12 +11,16 @@ from langgraph_memory.operations import put_op
 from langgraph_memory.records import Note, normalise
 from langgraph_memory.scope import Owner
 
+ANA = Owner("user", "ana")
 
-def propose(store: BaseStore, text: str, now: datetime, slot: str | None = None) -> Note:
+
+def propose(
+    store: BaseStore, text: str, now: datetime, slot: str | None = None, owner: Owner = ANA
+) -> Note:
     """Write a note that waits for a person."""
     note = Note(
         id=f"p{normalise(text)}{slot}{now:%H%M%S}".replace(" ", ""),
-        owner=Owner("user", "ana"),
+        owner=owner,
         text=text,
         slot=slot,
         status="proposed",

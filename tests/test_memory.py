@@ -721,7 +721,7 @@ async def test_shared_notes_are_read_edited_and_forgotten_by_naming_their_owner(
     assert await memory.get(note.id, **shared) == note
     assert (await memory.count(**shared))["note"] == 1
     edited = (await memory.edit(note.id, **shared, text="Opens at ten")).record
-    assert (edited.text, edited.author) == ("Opens at ten", "ana")
+    assert (edited.text, edited.author) == ("Opens at ten", "ben")
     assert (await memory.forget(**shared, text="Opens at ten")).counts == {"note": 2}
     assert await memory.list(**shared, status=None) == []
     await memory.remember("Opens at six", user="ana", **{owner: "bar"})

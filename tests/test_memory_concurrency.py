@@ -20,7 +20,7 @@ from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.clock import utc_now
 from langgraph_memory.errors import LangGraphMemoryError
 from langgraph_memory.locks import OwnerLocks
-from langgraph_memory.records import Note
+from langgraph_memory.records import Note, Recalled
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings
 
@@ -100,6 +100,64 @@ async def test_fifty_users_in_one_event_loop_lose_nothing_and_see_nothing_of_eac
     with Memory(store) as memory:
         await asyncio.gather(*(use(memory, user) for user in USERS))
         check_all_is_there(memory)
+
+
+# -- many users of one project -------------------------------------------------------------------
+
+
+def check_readings(user: str, recalled: Recalled) -> None:
+    """What a user reads is their own, or of the project that was named."""
+    records = [*recalled.profile, *recalled.recent, *(hit.record for hit in recalled)]
+    owners = {(record.owner.kind, record.owner.id) for record in records}
+    assert owners <= {("user", user), ("project", "team")}
+    assert f"{user} likes tea" in texts(recalled)
+
+
+def check_the_team_has_all(memory: Memory) -> None:
+    """Nothing is lost, and who wrote what is known, of each version of the one slot too."""
+    for user in USERS:
+        assert texts(memory.list(user=user, status=None)) == [f"{user} likes tea"]
+        assert memory.count(user=user)["message"] == 2
+    records = memory.list(user="anybody", project="team", status=None, limit=1_000)
+    notes = [note for note in records if isinstance(note, Note)]
+    said = {note.text: note.author for note in notes if note.slot is None}
+    assert said == {f"{user} says so": user for user in USERS}
+    [release] = [note for note in notes if note.slot and note.status == "active"]
+    history = memory.history(release.id, user="anybody", project="team")
+    assert {note.text: note.author for note in history} == {f"on {u}'s day": u for u in USERS}
+    assert [note.version for note in history] == list(range(1, len(USERS) + 1))
+
+
+def test_fifty_users_in_threads_share_a_project_and_nothing_else(chroma_memory: Memory) -> None:
+    def use(user: str) -> None:
+        chroma_memory.remember(f"{user} likes tea", user=user)
+        chroma_memory.remember(f"{user} says so", user=user, project="team")
+        chroma_memory.remember(f"on {user}'s day", slot="release", user=user, project="team")
+        chroma_memory.log_turn(turn(user), user=user, thread_id="t")
+        asked = f"{user} likes tea"
+        recalled = chroma_memory.recall(asked, user=user, project="team", min_relevance=0)
+        check_readings(user, recalled)
+
+    in_threads(use, USERS)
+    check_the_team_has_all(chroma_memory)
+
+
+async def test_fifty_users_in_one_event_loop_share_a_project_and_nothing_else(
+    chroma_memory: Memory,
+) -> None:
+    memory = chroma_memory
+
+    async def use(user: str) -> None:
+        await memory.aremember(f"{user} likes tea", user=user)
+        await memory.aremember(f"{user} says so", user=user, project="team")
+        await memory.aremember(f"on {user}'s day", slot="release", user=user, project="team")
+        await memory.alog_turn(turn(user), user=user, thread_id="t")
+        asked = f"{user} likes tea"
+        recalled = await memory.arecall(asked, user=user, project="team", min_relevance=0)
+        check_readings(user, recalled)
+
+    await asyncio.gather(*map(use, USERS))
+    check_the_team_has_all(memory)
 
 
 # -- many writers of one memory ------------------------------------------------------------------

@@ -139,7 +139,7 @@ def test_whose_a_shared_note_is_and_who_said_it_is_told() -> None:
     )
     block = block_of(Recalled("q", profile=(note("Drinks tea"), shared)))
     assert "- [2026-05-02] fact: Drinks tea" in block
-    assert "- [2026-05-02] fact, project bar, from ben: Opens at nine" in block
+    assert "- [2026-05-02] project bar, from ben, fact: Opens at nine" in block
 
 
 def test_nothing_recalled_from_an_empty_memory_is_no_block() -> None:

@@ -268,6 +268,13 @@ def test_a_note_of_another_owner_with_the_same_id_is_no_repetition() -> None:
     assert ids(select(recalled(shared, profile=(note("n0"),)), Quotas()).hits) == ["n0"]
 
 
+def test_what_a_project_knows_takes_no_place_of_what_the_user_said() -> None:
+    """Colleagues may have written any number of notes that fit the question better."""
+    bar = Owner("project", "bar")
+    records = [*(note(f"p{i}", owner=bar) for i in range(9)), *(note(f"n{i}") for i in range(3))]
+    assert ids(select(recalled(*records), Quotas(notes=2)).hits) == ["p0", "p1", "n0", "n1"]
+
+
 def test_choosing_for_a_prompt_keeps_all_else() -> None:
     given = replace(recalled(note("n")), recent=(message("r"),), nothing_known=True)
     chosen = select(given, Quotas())

@@ -131,7 +131,7 @@ def test_a_kept_version_held_no_longer_than_it_did(
 def test_an_edit_of_text_or_kind_is_a_new_version(changes: dict[str, str]) -> None:
     there = note("Drinks tea", slot="drink", id="n1", importance=0.8)
     later = START + timedelta(days=3)
-    change = edited(there, changes, later)
+    change = edited(there, changes, later, "ana")
     new = note_of(change)
     assert (change.action, new.id, new.version) == ("supersede", "n1", 2)
     assert (new.valid_from, new.updated_at, new.created_at) == (later, later, START)
@@ -140,7 +140,7 @@ def test_an_edit_of_text_or_kind_is_a_new_version(changes: dict[str, str]) -> No
 
 def test_an_edit_that_changes_no_text_is_no_new_version() -> None:
     there = note("Drinks tea", id="n1")
-    change = edited(there, {"text": "Drinks tea", "pinned": True}, START + timedelta(days=3))
+    change = edited(there, {"text": "Drinks tea", "pinned": True}, START + timedelta(days=3), "ana")
     assert (change.action, note_of(change).version) == ("update", 1)
     assert note_of(change).valid_from == START
 

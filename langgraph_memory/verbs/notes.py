@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from langgraph_memory import arguments, versions
@@ -16,10 +16,11 @@ from langgraph_memory.operations import (
     neighbours,
     refuse_duplicate,
 )
-from langgraph_memory.reconcile import edited, plan
+from langgraph_memory.reconcile import edited, plan, signed
 from langgraph_memory.records import Change, Kind, Note
-from langgraph_memory.scope import writer
+from langgraph_memory.scope import check_id, writer
 from langgraph_memory.verbs.base import Verbs
+from langgraph_memory.versions import Decision
 
 
 class Notes(Verbs):
@@ -75,7 +76,7 @@ class Notes(Verbs):
         )
         with OWNER_LOCKS.hold(candidate.owner):
             found = self.store.batch(neighbour_ops(candidate, self._hybrid))
-            changes = plan(candidate, *neighbours(candidate, found))
+            changes = signed(plan(candidate, *neighbours(candidate, found)), candidate.author)
             self._write(change_ops(changes))
         return changes[0]
 
@@ -110,7 +111,7 @@ class Notes(Verbs):
         )
         async with OWNER_LOCKS.ahold(candidate.owner):
             found = await self.store.abatch(neighbour_ops(candidate, self._hybrid))
-            changes = plan(candidate, *neighbours(candidate, found))
+            changes = signed(plan(candidate, *neighbours(candidate, found)), candidate.author)
             await self._awrite(change_ops(changes))
         return changes[0]
 
@@ -135,7 +136,7 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no active note with this id.
         """
-        owner = writer(user, project, agent)
+        owner, editor = writer(user, project, agent), check_id("user", user)
         changes = arguments.edits(
             text=text,
             kind=kind,
@@ -146,7 +147,7 @@ class Notes(Verbs):
         )
         with OWNER_LOCKS.hold(owner):
             found = self.store.batch(edit_ops(owner, id, changes, self._hybrid))
-            change = edited(edited_note(id, found), changes, self.clock())
+            change = edited(edited_note(id, found), changes, self.clock(), editor)
             refuse_duplicate(change, found)
             self._write(change_ops([change]))
         return change
@@ -165,7 +166,7 @@ class Notes(Verbs):
         agent: str | None = None,
     ) -> Change:
         """Async form of `edit`."""
-        owner = writer(user, project, agent)
+        owner, editor = writer(user, project, agent), check_id("user", user)
         changes = arguments.edits(
             text=text,
             kind=kind,
@@ -176,7 +177,7 @@ class Notes(Verbs):
         )
         async with OWNER_LOCKS.ahold(owner):
             found = await self.store.abatch(edit_ops(owner, id, changes, self._hybrid))
-            change = edited(edited_note(id, found), changes, self.clock())
+            change = edited(edited_note(id, found), changes, self.clock(), editor)
             refuse_duplicate(change, found)
             await self._awrite(change_ops([change]))
         return change
@@ -221,13 +222,13 @@ class Notes(Verbs):
             RecordNotFoundError: If the user has no such version.
             ConfigurationError: If it is active or proposed, or another note took its place.
         """
-        return self._decide(writer(user, project, agent), partial(versions.restored, id))
+        return self._decide(writer(user, project, agent), _by(user, versions.restored, id))
 
     async def arestore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `restore`."""
-        return await self._adecide(writer(user, project, agent), partial(versions.restored, id))
+        return await self._adecide(writer(user, project, agent), _by(user, versions.restored, id))
 
     def undo(
         self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
@@ -250,14 +251,14 @@ class Notes(Verbs):
             ConfigurationError: If the change was undone already, the note was changed since, or
                 another note took the place of what would come back.
         """
-        return self._decide(writer(user, project, agent), partial(versions.undone, change_id))
+        return self._decide(writer(user, project, agent), _by(user, versions.undone, change_id))
 
     async def aundo(
         self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `undo`."""
         return await self._adecide(
-            writer(user, project, agent), partial(versions.undone, change_id)
+            writer(user, project, agent), _by(user, versions.undone, change_id)
         )
 
     def pin(
@@ -298,13 +299,13 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no proposed note with this id.
         """
-        return self._decide(writer(user, project, agent), partial(versions.approved, id))
+        return self._decide(writer(user, project, agent), _by(user, versions.approved, id))
 
     async def aapprove(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `approve`."""
-        return await self._adecide(writer(user, project, agent), partial(versions.approved, id))
+        return await self._adecide(writer(user, project, agent), _by(user, versions.approved, id))
 
     def reject(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
@@ -314,10 +315,18 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no proposed note with this id.
         """
-        return self._decide(writer(user, project, agent), partial(versions.rejected, id))
+        return self._decide(writer(user, project, agent), _by(user, versions.rejected, id))
 
     async def areject(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `reject`."""
-        return await self._adecide(writer(user, project, agent), partial(versions.rejected, id))
+        return await self._adecide(writer(user, project, agent), _by(user, versions.rejected, id))
+
+
+def _by(
+    user: str, decide: Callable[[str, Sequence[Note], datetime], list[Change]], id: str
+) -> Decision:
+    """Return a decision about one note, whose changes say that a user made them."""
+    name = check_id("user", user)
+    return lambda notes, now: signed(decide(id, notes, now), name)

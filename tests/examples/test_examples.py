@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from examples import team
 from langgraph_memory import ChromaStore, Memory, SavingReply, open_sessions
+from langgraph_memory.testing import ScriptedChatModel
 from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import episodes
 
@@ -47,6 +49,7 @@ RUNS = {
     "facts-zh": ["examples.facts", "--lang", "zh"],
     "saving": ["examples.self_saving"],
     "preferences": ["examples.preferences"],
+    "team": ["examples.team"],
 }
 
 
@@ -231,6 +234,42 @@ def test_a_preference_that_is_told_once_is_known_in_another_process(
     alone = run_here("examples.preferences", "--path", untold, "--step", "ask")
     assert "const greet = (name) =>" in alone
     assert "remembered: []" in alone
+
+
+def test_a_team_goes_by_what_one_of_them_decided_and_tells_nothing_of_her_own(
+    printed: dict[str, str],
+) -> None:
+    ana, bo = printed["team"].split("\nbo 1: ")
+    assert [team.PRIVATE in known for known in (ana, bo)] == [True, False]
+    for asked in (ana, bo):
+        _, planned, coded = asked.split("  what is known:\n")
+        assert f"    - {team.DECISION}" in planned
+        assert "3. the way back: revert the release" in planned
+        assert "def total(cents: list[int]) -> int:" in coded
+        assert '"""Return the total, in cents."""' in coded
+
+
+def test_each_agent_of_a_team_is_given_its_own_lessons_and_bo_nothing_of_anas(
+    tmp_path: Path,
+) -> None:
+    models = team.chat_models(None)
+    with Memory(ChromaStore(tmp_path)) as memory, open_sessions(tmp_path) as sessions:
+        graph = team.build(memory, sessions.checkpointer, models)
+        asked = {"messages": [("user", team.QUESTION)]}
+        alone = graph.invoke(asked, sessions.config(user="bo", thread_id="before"))
+        assert "def total(euros: list[float]) -> float:" in alone["messages"][-1].text
+        team.teach(memory)
+        graph.invoke(asked, sessions.config(user="bo", thread_id="after"))
+        assert [record.text for record in memory.list(user="bo")] == []
+    for agent, model in models.items():
+        assert isinstance(model, ScriptedChatModel)
+        before, after = ("\n".join(message.text for message in prompt) for prompt in model.calls)
+        assert team.DECISION not in before
+        assert f"project shop, from ana, decision: {team.DECISION}" in after
+        for other, lesson in team.LESSONS.items():
+            assert lesson not in before
+            assert (lesson in after) == (other == agent)
+        assert "Ana leaves" not in before + after
 
 
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
