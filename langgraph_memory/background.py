@@ -39,12 +39,14 @@ Work = Callable[[], object]
 
 
 class Key(NamedTuple):
-    """What work is about: a thread of a user, in a store."""
+    """What work is about: a thread of a user, in a store, or all that is the user's."""
 
     user: str
     thread_id: str
     store: int
     """Its `id`."""
+    task: str = "extraction"
+    """What is done: jobs of two kinds do not displace each other."""
 
 
 @dataclass(slots=True)
@@ -159,7 +161,7 @@ class Worker:
         self._do(key, work)
 
     def _do(self, key: Key, work: Work) -> None:
-        about = (key.thread_id, key.user)
+        about = (key.task, key.thread_id, key.user)
         started = perf_counter()
         try:
             # Not in the context of a run: its stream and its callbacks may have ended.
@@ -167,10 +169,10 @@ class Worker:
         except KeyboardInterrupt:
             raise
         except BaseException:  # also a SystemExit must not end the worker
-            logger.exception("work on thread %r of user %r failed; its messages are kept", *about)
+            logger.exception("%s of thread %r of user %r failed; nothing is lost by it", *about)
         else:
             took = perf_counter() - started
-            logger.info("work on thread %r of user %r took %.3f s", *about, took)
+            logger.info("%s of thread %r of user %r took %.3f s", *about, took)
         finally:
             with self._changed:
                 self._running.pop(key, None)  # work that forked finds none in the child
