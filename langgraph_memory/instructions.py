@@ -161,7 +161,7 @@ Approach: tools: read_file
 </task>
 {"lessons": []}"""
 
-_TAG = re.compile(r"<(?=/?\s*(?:message|earlier|old|new|task)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*(?:message|earlier|old|new|task)\b)", re.IGNORECASE)
 
 
 def escaped(text: str) -> str:

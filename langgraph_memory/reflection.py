@@ -38,6 +38,7 @@ MAX_LESSONS = 20
 
 _SHOWN_CHARACTERS = 1_500  # of one part of an episode in the request: 30,000 tokens at most
 _CJK = re.compile("[\u4e00-\u9fff]")
+_NUMBER = re.compile(r"(?<![\d.-])\d{1,4}(?![\d.]*\d)")
 
 
 class DrawnLesson(BaseModel):
@@ -193,7 +194,7 @@ def _numbers(given: object) -> Iterator[int]:
         for each in given.values() if isinstance(given, Mapping) else given:
             yield from _numbers(each)
     elif isinstance(given, str):
-        yield from (int(digits) for digits in re.findall(r"(?<![\d.-])\d{1,4}(?![\d.]\d)", given))
+        yield from (int(digits) for digits in _NUMBER.findall(given))
     elif isinstance(given, int | float) and not isinstance(given, bool) and given in range(10_000):
         yield int(given)
 
