@@ -47,6 +47,8 @@ RUNS = {
     "facts-zh": ["examples.facts", "--lang", "zh"],
     "saving": ["examples.self_saving"],
     "preferences": ["examples.preferences"],
+    "tasks": ["examples.task_agent"],
+    "tasks-zh": ["examples.task_agent", "--lang", "zh"],
 }
 
 
@@ -231,6 +233,21 @@ def test_a_preference_that_is_told_once_is_known_in_another_process(
     alone = run_here("examples.preferences", "--path", untold, "--step", "ask")
     assert "const greet = (name) =>" in alone
     assert "remembered: []" in alone
+
+
+@pytest.mark.parametrize(
+    ("run", "wrong", "right"),
+    [("tasks", "send_by_fax", "send_by_mail"), ("tasks-zh", "传真", "电子邮件")],
+)
+def test_an_agent_that_failed_takes_another_way_until_it_has_forgotten(
+    printed: dict[str, str], folder: Path, run_here: Run, run: str, wrong: str, right: str
+) -> None:
+    ways = re.findall(r"^ {10}([^:]+): ", printed[run], re.MULTILINE)
+    assert ways == [wrong, right, wrong]
+    [lesson] = re.findall("^learnt: (.*)$", printed[run], re.MULTILINE)
+    assert wrong in lesson
+    _, *options = RUNS[run]
+    assert run_here("examples.task_agent", "--path", folder / run, *options) == printed[run]
 
 
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
