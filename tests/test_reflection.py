@@ -436,6 +436,20 @@ async def test_a_moment_without_a_time_zone_is_refused(reflects: Reflects) -> No
         await reflects().reflect(user="ana", since=datetime(2026, 1, 1))  # noqa: DTZ001  # that is refused
 
 
+async def test_an_episode_that_is_new_again_keeps_what_was_learnt_from_it_before(
+    reflects: Reflects,
+) -> None:
+    memory = reflects(drawn(lesson(FAX, 1)), drawn(lesson(ZIP, 1)))
+    [tried_once] = await tried(memory, "Fax the list")
+    [first] = await memory.reflect(user="ana")
+    seen = await memory.get(tried_once.id, user="ana")
+    rated(memory.memory, replace(seen, reflected_at=None))
+    [second] = await memory.reflect(user="ana")
+    assert 'score="0.1"' in calls(memory)[1][-1].text
+    seen = await memory.get(tried_once.id, user="ana")
+    assert seen.lessons == (first.record.id, second.record.id)
+
+
 # -- what happens meanwhile ----------------------------------------------------------------------
 
 
