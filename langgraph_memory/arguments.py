@@ -9,7 +9,7 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable
 
@@ -171,6 +171,19 @@ def consolidated(user: object, project: object, agent: object, max_notes: object
     if len(owners) > 1:
         raise ConfigurationError("name one owner: pass project= or agent=, not both")
     return next(iter(owners), None)
+
+
+def reflect_every(number: object) -> int | None:
+    """Refuse what is no number of episodes."""
+    _check_count("reflect_every", number)
+    if number == 0:
+        raise ConfigurationError("reflect_every= is 1 or more, or None; got 0")
+    return cast("int | None", number)
+
+
+def unreflected(user: str, since: datetime | None) -> tuple[Owner, datetime | None]:
+    """Return whose episodes to look at, and from when on."""
+    return writer(user), None if since is None else as_utc(since, "since=")
 
 
 def edits(

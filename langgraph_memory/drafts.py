@@ -9,7 +9,7 @@ record that says which messages are done.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -95,9 +95,25 @@ class Extracting:
             Candidate(text, "fact", None, 0.5, "", "user", now, None, tuple(sources))
             for text in texts
         ]
+        return self._drafted(proposed, owner, now)
+
+    def lessons(
+        self, owner: Owner, asked: Asked[tuple[list[Candidate], list[str]]], now: datetime
+    ) -> Draft:
+        """Return the draft of the lessons that a model drew and the caller's rules let through.
+
+        They are compared with lessons alone: what an agent made of its tasks takes no place of what
+        a person said.
+        """
+        proposed, problems = asked.value
+        draft = self._drafted(proposed, owner, now)
+        problems = [*problems, *draft.problems]
+        return replace(draft, usage=asked.usage, problems=tuple(problems), among={"kind": "lesson"})
+
+    def _drafted(self, proposed: Sequence[Candidate], owner: Owner, now: datetime) -> Draft:
         kept, refused = admitted(proposed, self.accept, self.min_importance)
         status: Status = "proposed" if self.review else "active"
-        notes = tuple(_note(owner, candidate, now, status) for candidate in kept)
+        notes = tuple(collapse(_note(owner, candidate, now, status) for candidate in kept))
         return Draft(Batch(owner, "", ()), notes, {}, tuple(refused), self.review)
 
 
@@ -131,6 +147,8 @@ class Draft:
     problems: tuple[str, ...]
     review: bool
     """Whether notes wait for a person's approval."""
+    among: Mapping[str, Any] = field(default_factory=dict)
+    """A filter on the notes that they are compared with by meaning."""
 
     @classmethod
     def of(
@@ -164,13 +182,14 @@ class Draft:
         lookups = neighbour_ops(note, hybrid)
         searches: list[Any] = []
         for status in self._statuses:
-            filter = {"status": status}
+            filter = {**self.among, "status": status}
             if hybrid:
                 searches.append(HybridOp((namespace,), query, _by_meaning, filter, NEIGHBOURS))
             else:
                 searches.append(SearchOp(namespace, query=query, filter=filter, limit=NEIGHBOURS))
         if self.review:
-            searches.append(newest_op(namespace, {"status": "proposed"}, ALL, hybrid))
+            proposed = {**self.among, "status": "proposed"}
+            searches.append(newest_op(namespace, proposed, ALL, hybrid))
         return [*lookups, *searches]
 
     @property

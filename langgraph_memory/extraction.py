@@ -220,7 +220,7 @@ def _candidate(
         text=_dated(text, said.astimezone(zone)),
         kind=kind if kind in KINDS else "fact",
         slot=_slot(fields.get("slot"), redact),
-        importance=_importance(fields.get("importance")),
+        importance=importance_of(fields.get("importance")),
         quote=redact(quote),
         said_by=source.role,
         valid_from=starts,
@@ -273,7 +273,8 @@ def _slot(given: object, redact: Redact) -> str | None:
     return None if empty or len(slot) > _SLOT_CHARACTERS or "[redacted" in slot else slot
 
 
-def _importance(given: object) -> float:
+def importance_of(given: object) -> float:
+    """Return the importance that a model gave, from 0 to 1; .5 where it gave none."""
     try:
         value = float(given) if isinstance(given, (int, float, str)) else math.nan
     except (ValueError, OverflowError):  # a number of hundreds of digits
@@ -336,5 +337,5 @@ def _checked(candidate: Candidate) -> Candidate:
         candidate,
         text=clean(candidate.text),
         slot=clean(candidate.slot or "") or None,
-        importance=_importance(candidate.importance),
+        importance=importance_of(candidate.importance),
     )

@@ -47,6 +47,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         review: Whether extracted notes are `proposed` until a person approves them.
         min_importance: Candidates of less importance are left out, 0 to 1.
         time_zone: In which relative dates ("next Friday") are meant, an IANA name.
+        reflect_every: After how many new episodes the model draws lessons from them in the
+            background; at once after a failure. `None` leaves it to `reflect`.
 
     Example:
         >>> from langgraph_memory.store.chroma import ChromaStore
@@ -73,6 +75,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         review: bool = False,
         min_importance: float = 0.0,
         time_zone: str = "UTC",
+        reflect_every: int | None = 10,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
@@ -96,5 +99,6 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
             min_importance=min_importance,
             time_zone=time_zone,
         )
+        self.reflect_every = arguments.reflect_every(reflect_every)
         self._asker = None if model is None else Asker(arguments.chat_model(model))
         self._warm = False

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
+from langgraph_memory.scope import Owner
 
 OPEN = "<memory>"
 CLOSE = "</memory>"
@@ -100,15 +101,14 @@ def one_line(text: str) -> str:
 
 def _sections(recalled: Recalled) -> dict[str, _Section]:
     shown = {(record.owner, record.id) for record in (*recalled.profile, *recalled.recent)}
-    hits, tasks = (
-        [hit for hit in found if (hit.record.owner, hit.record.id) not in shown]
-        for found in (recalled.hits, recalled.episodes)
-    )
+    hits = [hit.record for hit in recalled.hits if _name(hit.record) not in shown]
+    shown |= {_name(note) for note in hits if isinstance(note, Note)}
+    tasks = {_name(task): task for task in _tasks(recalled)}
     return {
         KNOWN: _Section(KNOWN, list(recalled.profile)),
         LAST_TIME: _Section(LAST_TIME, list(recalled.recent)),
-        RELEVANT: _Section(RELEVANT, [hit.record for hit in hits]),
-        TASKS: _Section(TASKS, [hit.record for hit in tasks]),
+        RELEVANT: _Section(RELEVANT, hits),
+        TASKS: _Section(TASKS, [task for name, task in tasks.items() if name not in shown]),
     }
 
 
@@ -116,6 +116,20 @@ def _introduction(sections: Mapping[str, _Section]) -> str:
     records = (record for section in sections.values() for record in section.records)
     shared = any(record.owner.kind != "user" for record in records)
     return f"{INTRODUCTION} {SHARED}" if shared else INTRODUCTION
+
+
+def _tasks(recalled: Recalled) -> Iterator[Record]:
+    """Yield similar past tasks, each with what was learnt from it."""
+    lessons = {_name(note): note for note in recalled.lessons}
+    for hit in recalled.episodes:
+        yield hit.record
+        if isinstance(hit.record, Episode):
+            names = ((hit.record.owner, id) for id in hit.record.lessons)
+            yield from (lessons[name] for name in names if name in lessons)
+
+
+def _name(record: Record) -> tuple[Owner, str]:
+    return record.owner, record.id
 
 
 def _line(record: Record) -> str:
@@ -127,8 +141,16 @@ def _line(record: Record) -> str:
             source = record.speaker
         case Episode():
             source = "task"
-            text = f"{record.task} ({'; '.join(filter(None, (record.outcome, record.approach)))})"
+            text = _how_it_went(record)
     return f"- [{date:%Y-%m-%d}] {_shorten(one_line(source))}: {_shorten(one_line(text))}"
+
+
+def _how_it_went(episode: Episode) -> str:
+    """Return a task and how it went; a long task does not push that off its line."""
+    outcome = f"{episode.outcome}: {episode.error}" if episode.error else episode.outcome
+    went = "; ".join(filter(None, (outcome, episode.approach)))
+    half = _MAX_LINE_TOKENS // 2 - 5
+    return f"{_shorten(one_line(episode.task), half)} ({_shorten(one_line(went), half)})"
 
 
 def _note_source(note: Note) -> str:
@@ -146,10 +168,10 @@ def _shown_id(id: str) -> str:
     return shown if len(shown) <= _MAX_ID else f"{shown[:_MAX_ID]}[...]"
 
 
-def _shorten(text: str) -> str:
-    if approximate_tokens(text) <= _MAX_LINE_TOKENS:
+def _shorten(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
+    if approximate_tokens(text) <= tokens:
         return text
-    characters = _MAX_LINE_TOKENS if _WIDE.search(text) else 4 * _MAX_LINE_TOKENS
+    characters = tokens if _WIDE.search(text) else 4 * tokens
     return text[:characters].rstrip() + " [...]"
 
 

@@ -8,7 +8,7 @@ brought up.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, cast
@@ -17,7 +17,7 @@ import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
 
 from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
-from langgraph_memory.operations import ALL, newest_op, read_record, value_filter
+from langgraph_memory.operations import ALL, get_op, newest_op, read_record, value_filter
 from langgraph_memory.ranking import Evidence, Ranking
 from langgraph_memory.records import Episode, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
@@ -234,6 +234,24 @@ class Question:
         if isinstance(record, Episode) and record.thread_id and record.thread_id == self.thread_id:
             return False
         return holds(record, self.as_of, now)
+
+
+def lesson_ops(recalled: Recalled) -> list[Any]:
+    """Return the operations that bring what was learnt from the past tasks; mostly none."""
+    named: dict[tuple[Owner, str], None] = {}
+    for hit in recalled.episodes:
+        if isinstance(hit.record, Episode):
+            named |= dict.fromkeys((hit.record.owner, id) for id in hit.record.lessons)
+    return [get_op(owner.namespace("note"), id) for owner, id in named]
+
+
+def with_lessons(
+    recalled: Recalled, found: Sequence[Any], as_of: datetime | None, now: datetime
+) -> Recalled:
+    """Return what was recalled with what `lesson_ops` found; what holds no longer is left out."""
+    records = [read_record(item) for item in found if item is not None]
+    notes = [note for note in records if isinstance(note, Note) and note.kind == "lesson"]
+    return replace(recalled, lessons=tuple(note for note in notes if holds(note, as_of, now)))
 
 
 def holds(record: Record, as_of: datetime | None, now: datetime) -> bool:

@@ -84,7 +84,15 @@ _NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
 
 
 _TIMES = frozenset(
-    {"created_at", "updated_at", "edited_at", "valid_from", "valid_until", "own_end"}
+    {
+        "created_at",
+        "updated_at",
+        "edited_at",
+        "valid_from",
+        "valid_until",
+        "own_end",
+        "reflected_at",
+    }
 )
 
 
@@ -127,7 +135,7 @@ class Note(_Stored):
     """When a version that was superseded would have been over by itself."""
     superseded_by: str | None = None
     sources: tuple[str, ...] = ()
-    """Ids of the messages that it comes from."""
+    """Ids of the messages that it comes from; of a lesson, ids of episodes."""
     quote: str = ""
     """The words of a message that it rests on."""
     said_by: Speaker = "user"
@@ -221,6 +229,10 @@ class Episode(_Stored):
     notes: str = ""
     error: str | None = None
     thread_id: str | None = None
+    lessons: tuple[str, ...] = ()
+    """Ids of the notes that were drawn from it."""
+    reflected_at: datetime | None = None
+    """When it was last looked at for lessons; `None` while that is still to be done."""
 
     @staticmethod
     def id_of(thread_id: str | None, turn_id: str) -> str:
@@ -247,14 +259,15 @@ class Episode(_Stored):
 class Extraction(_Stored):
     """That some messages were looked through for notes: what no such record names is still to do.
 
-    It is written with its notes, in one batch, and holds nothing that was said.
+    Of episodes that were looked at for lessons there is one too, without a thread. It is written
+    with its notes, in one batch, and holds nothing that was said.
     """
 
     type: ClassVar[RecordType] = "extraction"
 
     thread_id: str
     messages: tuple[str, ...]
-    """Ids of the messages."""
+    """Ids of the messages, or of the episodes."""
     notes: tuple[str, ...] = ()
     """Ids of the notes that were added or changed."""
     usage: Mapping[str, int] = field(default_factory=dict)
@@ -312,6 +325,8 @@ class Recalled:
     """What is relevant to the query, best first."""
     episodes: tuple[Hit, ...] = ()
     """Similar past tasks, best first."""
+    lessons: tuple[Note, ...] = ()
+    """What was learnt from those tasks."""
     nothing_known: bool = True
     """Whether no record was relevant enough; `profile` and `recent` may hold something still."""
     empty: bool = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -38,6 +39,10 @@ def note(text: str, id: str = "n", *, slot: str | None = None, days: int = 0) ->
     return Note(
         id=id, owner=ANA, text=text, slot=slot, created_at=MAY, updated_at=later, valid_from=MAY
     )
+
+
+def lesson(text: str, id: str) -> Note:
+    return replace(note(text, id), kind="lesson")
 
 
 def message(text: str, id: str = "m", speaker: str = "user") -> Message:
@@ -117,6 +122,33 @@ def test_a_part_with_nothing_in_it_has_no_heading() -> None:
         "- [2026-05-02] fact: Drinks tea",
         CLOSE,
     ]
+
+
+def test_a_task_is_followed_by_what_was_learnt_from_it_unless_that_stands_above() -> None:
+    above, twice, once = (lesson(f"Lesson {n}", f"l{n}") for n in range(3))
+    first = episode("Fax it", "e1", outcome="failure", error="no answer", lessons=("l0", "l1"))
+    second = episode("Fax it again", "e2", lessons=("l1", "l2", "gone"))
+    recalled = Recalled(
+        "q", profile=(above,), episodes=(hit(first), hit(second)), lessons=(above, once, twice)
+    )
+    lines = block_of(recalled).splitlines()
+    assert lines[lines.index(TASKS) + 1 : -2] == [
+        "- [2026-05-02] task: Fax it (failure: no answer)",
+        "- [2026-05-02] lesson: Lesson 1",
+        "- [2026-05-02] task: Fax it again (completed)",
+        "- [2026-05-02] lesson: Lesson 2",
+    ]
+    assert block_of(recalled).count("Lesson 0") == 1
+
+
+def test_of_a_long_task_it_is_told_how_it_went() -> None:
+    long = episode("word " * 1_000, outcome="failure", error="OSError: no answer")
+    [line] = [
+        line
+        for line in block_of(Recalled("q", episodes=(hit(long),))).splitlines()
+        if "task:" in line
+    ]
+    assert line.endswith(" [...] (failure: OSError: no answer)")
 
 
 def test_a_block_says_where_nothing_is_known_about_the_question() -> None:
@@ -293,21 +325,24 @@ def recalls(draw: st.DrawFn) -> Recalled:
         return tuple(make(text, other) for text, other in texts)
 
     ids = iter(map(str, range(1_000)))
+    lessons = several(lambda text, _: lesson(text, next(ids)))
+    learnt = tuple(each.id for each in lessons)
+    told = draw(st.tuples(HOSTILE, HOSTILE))
+    task = episode(told[0], next(ids), outcome="failure", error=told[1], lessons=learnt)
     return Recalled(
         "q",
         profile=several(lambda text, slot: note(text, next(ids), slot=slot)),
         recent=several(lambda text, speaker: message(text, next(ids), speaker)),
         hits=several(lambda text, speaker: hit(message(text, next(ids), speaker))),
-        episodes=several(
-            lambda task, error: hit(episode(task, next(ids), outcome="failure", error=error))
-        ),
+        episodes=(hit(task), hit(task)) if lessons else (),
+        lessons=lessons,
         nothing_known=draw(st.booleans()),
     )
 
 
 def records_of(recalled: Recalled) -> int:
-    parts = (recalled.profile, recalled.recent, recalled.hits, recalled.episodes)
-    return sum(map(len, parts))
+    parts = (recalled.profile, recalled.recent, recalled.hits, recalled.lessons)
+    return sum(map(len, parts)) + bool(recalled.episodes)
 
 
 @settings(deadline=None)

@@ -58,6 +58,7 @@ class Verbs:
     redact: Callable[[str], str]
     clock: Clock
     extracting: Extracting
+    reflect_every: int | None
 
     # -- the store --
 
@@ -222,7 +223,7 @@ class Verbs:
     def _chat(self) -> Asker:
         if self._asker is None:
             raise ConfigurationError(
-                "this Memory has no model to extract notes with: pass one, "
+                "this Memory has no model to make notes and lessons with: pass one, "
                 "Memory(store, model='openai:gpt-4o-mini')"
             )
         return self._asker

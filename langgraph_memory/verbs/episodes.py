@@ -5,10 +5,10 @@ from __future__ import annotations
 from langgraph_memory import arguments
 from langgraph_memory.operations import put_op
 from langgraph_memory.records import Episode, Outcome
-from langgraph_memory.verbs.base import Verbs
+from langgraph_memory.verbs.reflecting import Reflecting
 
 
-class Episodes(Verbs):
+class Episodes(Reflecting):
     """`log_episode`."""
 
     def log_episode(
@@ -59,6 +59,7 @@ class Episodes(Verbs):
             redact=self.redact,
         )
         self.store.batch([put_op(episode)])
+        self._after_episode(episode)
         return episode
 
     async def alog_episode(
@@ -93,4 +94,13 @@ class Episodes(Verbs):
             redact=self.redact,
         )
         await self.store.abatch([put_op(episode)])
+        await self._aafter_episode(episode)
         return episode
+
+    def _after_episode(self, episode: Episode) -> None:
+        """Start what follows when an episode was written, by whatever way."""
+        self._reflect_later(episode)
+
+    async def _aafter_episode(self, episode: Episode) -> None:
+        """Async form of `_after_episode`."""
+        await self._areflect_later(episode)

@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph_memory import arguments, listing
 from langgraph_memory.operations import get_op, read_record
+from langgraph_memory.recalling import lesson_ops, with_lessons
 from langgraph_memory.records import Kind, Recalled, Record
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import RecordType, writer
@@ -72,7 +73,10 @@ class Reading(Verbs):
             redact=self.redact,
         )
         results = self.store.batch(question.ops(self.ranking, self._hybrid, self._searches))
-        return question.answer(results, self.ranking, as_of or self.clock())
+        recalled = question.answer(results, self.ranking, as_of or self.clock())
+        if ops := lesson_ops(recalled):
+            recalled = with_lessons(recalled, self.store.batch(ops), as_of, self.clock())
+        return recalled
 
     async def arecall(
         self,
@@ -109,7 +113,10 @@ class Reading(Verbs):
             redact=self.redact,
         )
         results = await self.store.abatch(question.ops(self.ranking, self._hybrid, self._searches))
-        return question.answer(results, self.ranking, as_of or self.clock())
+        recalled = question.answer(results, self.ranking, as_of or self.clock())
+        if ops := lesson_ops(recalled):
+            recalled = with_lessons(recalled, await self.store.abatch(ops), as_of, self.clock())
+        return recalled
 
     def list(
         self,

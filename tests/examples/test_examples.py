@@ -50,6 +50,8 @@ RUNS = {
     "saving": ["examples.self_saving"],
     "preferences": ["examples.preferences"],
     "team": ["examples.team"],
+    "tasks": ["examples.task_agent"],
+    "tasks-zh": ["examples.task_agent", "--lang", "zh"],
 }
 
 
@@ -270,6 +272,21 @@ def test_each_agent_of_a_team_is_given_its_own_lessons_and_bo_nothing_of_anas(
             assert lesson not in before
             assert (lesson in after) == (other == agent)
         assert "Ana leaves" not in before + after
+
+
+@pytest.mark.parametrize(
+    ("run", "wrong", "right"),
+    [("tasks", "send_by_fax", "send_by_mail"), ("tasks-zh", "传真", "电子邮件")],
+)
+def test_an_agent_that_failed_takes_another_way_until_it_has_forgotten(
+    printed: dict[str, str], folder: Path, run_here: Run, run: str, wrong: str, right: str
+) -> None:
+    ways = re.findall(r"^ {10}([^:]+): ", printed[run], re.MULTILINE)
+    assert ways == [wrong, right, wrong]
+    [lesson] = re.findall("^learnt: (.*)$", printed[run], re.MULTILINE)
+    assert wrong in lesson
+    _, *options = RUNS[run]
+    assert run_here("examples.task_agent", "--path", folder / run, *options) == printed[run]
 
 
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
