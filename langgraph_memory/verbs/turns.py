@@ -20,12 +20,12 @@ from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.records import Change, Episode, Message
 from langgraph_memory.retention import message_ops, unexpired
 from langgraph_memory.scope import Owner, writer
-from langgraph_memory.verbs.base import Verbs
+from langgraph_memory.verbs.episodes import Episodes
 
 logger = logging.getLogger(__name__)
 
 
-class Turns(Verbs):
+class Turns(Episodes):
     """`log_turn`, `extract`, `pending`, and what the nodes call after each turn."""
 
     def log_turn(
@@ -61,6 +61,8 @@ class Turns(Verbs):
         found = self.store.batch(log.read_ops())
         written = log.records(found, self.clock(), self.redact)
         self._write(self._turn_ops(written, episode))
+        if episode is not None:
+            self._after_episode(episode)
         return unexpired([written], self._expired)[0]
 
     async def alog_turn(
@@ -77,6 +79,8 @@ class Turns(Verbs):
         found = await self.store.abatch(log.read_ops())
         written = log.records(found, self.clock(), self.redact)
         await self._awrite(self._turn_ops(written, episode))
+        if episode is not None:
+            await self._aafter_episode(episode)
         return unexpired([written], self._expired)[0]
 
     def _turn_ops(self, messages: list[Message], episode: Episode | None) -> Sequence[PutOp]:
