@@ -727,7 +727,9 @@ def test_close_gives_up_an_evaluator_that_does_not_end(
     assert [record.quality_score for record in kept(memory)] == [1.0, None]
 
 
-@pytest.mark.parametrize("wrong", [0.5, "judge", asyncio.sleep], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [0.5, "judge", asyncio.sleep], ids=["number", "text", "coroutine function"]
+)
 def test_an_evaluator_is_a_plain_function(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="evaluator="):
         Memory(InMemoryStore(), evaluator=wrong)
