@@ -100,14 +100,14 @@ class Reflecting(Verbs):
 
     # -- in the background --
 
-    def _reflect_later(self, episode: Episode) -> None:
+    def _reflect_later(self, owner: Owner) -> None:
         """Let it be seen in the background whether there is enough to reflect on."""
-        if (work := self._reflection_of(episode.owner)) is not None:
+        if (work := self._reflection_of(owner)) is not None:
             self._worker.submit(*work)
 
-    async def _areflect_later(self, episode: Episode) -> None:
+    async def _areflect_later(self, owner: Owner) -> None:
         """Async form of `_reflect_later`."""
-        if (work := self._reflection_of(episode.owner)) is not None:
+        if (work := self._reflection_of(owner)) is not None:
             await self._worker.asubmit(*work)
 
     def _reflection_of(self, owner: Owner) -> tuple[Key, Work] | None:
