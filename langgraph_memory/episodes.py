@@ -104,7 +104,7 @@ class EpisodeRecorder(GraphCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """Log the turn, if it is the outermost graph that ended."""
-        self._end(run_id, None)
+        self._end(run_id, None, outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Log the turn, if it is the outermost graph that failed or was cancelled."""
@@ -200,7 +200,7 @@ class EpisodeRecorder(GraphCallbackHandler):
             turn.earlier = self._earlier(turn)
 
     def _earlier(self, turn: Turn) -> Episode | None:
-        """Return what is kept of a turn that goes on; without messages, the latest of its thread."""
+        """Return what is kept of a turn that goes on; without messages, its thread's latest."""
         if turn.asked is not None:
             found = self._memory.get(Episode.id_of(turn.thread, turn.turn_id), user=turn.user)
             return found if isinstance(found, Episode) else None
@@ -208,20 +208,26 @@ class EpisodeRecorder(GraphCallbackHandler):
         listed = self._memory.list(user=turn.user, types=("episode",), filter=of_thread, limit=1)
         return next((each for each in listed if isinstance(each, Episode)), None)
 
-    def _end(self, run_id: UUID, error: BaseException | None) -> None:
+    def _end(self, run_id: UUID, error: BaseException | None, outputs: Any = None) -> None:
         turn = self._open.end(run_id)
         if turn is None:
             return
         with _told("the episode of a run could not be kept"):
+            if turn.states == 0:  # it had stopped after its last node, or failed before the first
+                self._learn(turn, outputs)
+                if turn.resumed and turn.earlier is None:
+                    return  # there was nothing to do
             if (task := self._task_of(turn)) is not None:
                 self._memory.keep_episode(self._episode(turn, task, error))
 
     def _task_of(self, turn: Turn) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""
-        asked = turn.asked or turn.given
-        if turn.task is not None or asked is None:
-            return turn.task or (turn.earlier.task if turn.earlier else None)
-        if turn.earlier is None and is_small_talk(asked.text, list(turn.tools)):
+        if turn.earlier is not None:
+            return turn.earlier.task
+        asked = None if self._task is not None else turn.asked or turn.given
+        if asked is None:
+            return turn.task or None
+        if is_small_talk(asked.text, list(turn.tools)):
             return None
         return asked.text or "(a message without text)"
 

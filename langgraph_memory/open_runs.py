@@ -67,7 +67,7 @@ class Turn:
     thread_id: str | None
     began: datetime
     task: str | None
-    """What is to be done; `None` until a message says it, empty if it is not worth an episode."""
+    """What the input says is to be done, where no message does."""
     given: Asked | None
     """What the input says; the graph may give its message another id."""
     asked: Asked | None = None
