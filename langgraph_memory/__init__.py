@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
     from langgraph_memory.episodes import EpisodeRecorder as EpisodeRecorder
+    from langgraph_memory.episodic import Rating as Rating
     from langgraph_memory.errors import ConfigurationError as ConfigurationError
     from langgraph_memory.errors import EmbedderMismatchError as EmbedderMismatchError
     from langgraph_memory.errors import LangGraphMemoryError as LangGraphMemoryError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from langgraph_memory.nodes import recall_node as recall_node
     from langgraph_memory.nodes import remember_node as remember_node
     from langgraph_memory.nodes import with_memory as with_memory
+    from langgraph_memory.open_episode import OpenEpisode as OpenEpisode
     from langgraph_memory.ranking import Quotas as Quotas
     from langgraph_memory.ranking import Ranking as Ranking
     from langgraph_memory.records import Change as Change
@@ -59,6 +61,8 @@ _MODULE_OF = {
     "EpisodeRecorder": "episodes",
     "ExtendedFilter": "store.filters",
     "Memory": "memory",
+    "OpenEpisode": "open_episode",
+    "Rating": "episodic",
     "UniversalSentenceEncoder": "embedding",
     "open_store": "store.chroma",
 } | {

@@ -5,10 +5,12 @@ Whatever is wrong with an argument is said here, before anything is read or writ
 
 from __future__ import annotations
 
+import inspect
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from numbers import Real
 from typing import Any
 
 from langchain_core.runnables import Runnable
@@ -17,6 +19,7 @@ from langgraph_memory.calling import ChatModel
 from langgraph_memory.clock import as_utc
 from langgraph_memory.drafts import Extracting
 from langgraph_memory.embedding import replace_surrogates
+from langgraph_memory.episodic import Evaluator, Rating
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
 from langgraph_memory.log import Log
@@ -34,6 +37,7 @@ from langgraph_memory.records import (
     Outcome,
 )
 from langgraph_memory.scope import Owner, RecordType, check_id, readers, writer
+from langgraph_memory.small_talk import IsTask, is_task
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.rows import encode_value
 
@@ -54,15 +58,15 @@ def episode(
     task: str,
     *,
     user: str,
-    approach: str,
-    outcome: Outcome,
-    duration_ms: int | None,
-    token_cost: int | None,
-    quality_score: float | None,
-    notes: str,
-    error: str | None,
-    thread_id: str | None,
-    turn_id: str | None,
+    approach: str = "",
+    outcome: Outcome = "completed",
+    duration_ms: int | None = None,
+    token_cost: int | None = None,
+    quality_score: float | None = None,
+    notes: str = "",
+    error: str | None = None,
+    thread_id: str | None = None,
+    turn_id: str | None = None,
     now: datetime,
     redact: Redact,
 ) -> Episode:
@@ -81,11 +85,47 @@ def episode(
         outcome=outcome,
         duration_ms=duration_ms,
         token_cost=token_cost,
-        quality_score=quality_score,
+        # Always a float: Chroma finds a whole number by other filters than a fraction.
+        quality_score=None if quality_score is None else float(quality_score),
         notes=_any_text("notes", notes, redact),
         error=None if error is None else _any_text("error", error, redact),
         thread_id=thread,
     )
+
+
+def rating(score: float, outcome: Outcome | None, notes: str, redact: Redact) -> Rating:
+    """Return what somebody thinks of an episode."""
+    if outcome is not None:
+        _check_choice("outcome", outcome, OUTCOMES)
+    _check_unit("score", score)
+    return Rating(float(score), outcome, _any_text("notes", notes, redact).strip())
+
+
+def evaluated(answer: object, redact: Redact) -> Rating | None:
+    """Return what an evaluator thinks of an episode; `None` if it does not judge it."""
+    if answer is None:
+        return None
+    given = answer if isinstance(answer, Rating) else Rating(answer)  # type: ignore[arg-type]  # checked next
+    return rating(*given, redact)
+
+
+def evaluator(given: Evaluator | None) -> Evaluator | None:
+    """Refuse what cannot be called in the background."""
+    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+        raise ConfigurationError(
+            "evaluator= is a plain function of an episode and its messages that returns a score "
+            f"from 0 to 1; got {given!r}"
+        )
+    return given
+
+
+def task_rule(given: IsTask | None) -> IsTask:
+    """Return the rule of which turns are worth an episode."""
+    if given is not None and not callable(given):
+        raise ConfigurationError(
+            f"is_task= is a function of what was asked and the tools' names, got {given!r}"
+        )
+    return given or is_task
 
 
 def note(
@@ -227,6 +267,14 @@ def question(
     )
 
 
+def precedents(outcome: Outcome | None, limit: int) -> dict[str, Any]:
+    """Return how past tasks are recalled."""
+    if outcome is not None:
+        _check_choice("outcome", outcome, OUTCOMES)
+    filter = None if outcome is None else {"outcome": outcome}
+    return {"types": ("episode",), "filter": filter, "limit": limit}
+
+
 def namespaces(owner: Owner, types: Sequence[RecordType] = TYPES) -> list[tuple[str, ...]]:
     """Return the namespaces of some types of an owner's records."""
     return [owner.namespace(type) for type in check_types(types)]
@@ -310,7 +358,7 @@ def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 def _check_unit(name: str, value: object) -> None:
     if value is None and name == "quality_score":
         return
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)  # also one of numpy's
     if not number or not 0 <= value <= 1:  # type: ignore[operator]  # it is a number
         raise ConfigurationError(f"{name}= is a number from 0 to 1, got {value!r}")
 

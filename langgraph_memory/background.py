@@ -43,8 +43,14 @@ class Key(NamedTuple):
 
     user: str
     thread_id: str
+    """Or, where the work is about one record, that record's id."""
     store: int
     """Its `id`."""
+    task: str = "extraction"
+    """What is to be done."""
+
+    def __str__(self) -> str:
+        return f"{self.task} of {self.thread_id!r} of user {self.user!r}"
 
 
 @dataclass(slots=True)
@@ -159,7 +165,6 @@ class Worker:
         self._do(key, work)
 
     def _do(self, key: Key, work: Work) -> None:
-        about = (key.thread_id, key.user)
         started = perf_counter()
         try:
             # Not in the context of a run: its stream and its callbacks may have ended.
@@ -167,10 +172,9 @@ class Worker:
         except KeyboardInterrupt:
             raise
         except BaseException:  # also a SystemExit must not end the worker
-            logger.exception("work on thread %r of user %r failed; its messages are kept", *about)
+            logger.exception("%s failed; what was said and done is kept", key)
         else:
-            took = perf_counter() - started
-            logger.info("work on thread %r of user %r took %.3f s", *about, took)
+            logger.info("%s took %.3f s", key, perf_counter() - started)
         finally:
             with self._changed:
                 self._running.pop(key, None)  # work that forked finds none in the child
@@ -223,8 +227,8 @@ class Worker:
             self._changed.notify_all()
         if left:
             logger.warning(
-                "work on %d threads was not done within %g s, of user and thread %s; their "
-                "messages are kept for the next turn of the thread, or for `extract`",
+                "%d jobs were not done within %g s: %s; messages are kept for the next turn of "
+                "their thread, or for `extract`",
                 len(left),
                 timeout,
                 _listed(left),
@@ -242,7 +246,7 @@ class Worker:
 
 
 def _listed(keys: Iterable[Key], most: int = 5) -> str:
-    listed = [f"{key.user!r} {key.thread_id!r}" for key in keys]
+    listed = [str(key) for key in keys]
     return ", ".join(listed[:most] + ["..."] * (len(listed) > most))
 
 

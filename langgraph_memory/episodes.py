@@ -23,7 +23,7 @@ from langgraph_memory.calling import TAG_MEMORY
 from langgraph_memory.episodic import ending
 from langgraph_memory.errors import ConfigurationError, MissingUserError
 from langgraph_memory.memory import Memory
-from langgraph_memory.messages import is_small_talk, token_cost
+from langgraph_memory.messages import token_cost
 from langgraph_memory.open_runs import Asked, OpenRuns, Turn, summary
 from langgraph_memory.records import Episode, Outcome
 from langgraph_memory.runs import check_memory
@@ -227,7 +227,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         asked = None if self._task is not None else turn.asked or turn.given
         if asked is None:
             return turn.task or None
-        if is_small_talk(asked.text, list(turn.tools)):
+        if not self._memory.is_task(asked.text, list(turn.tools)):
             return None
         return asked.text or "(a message without text)"
 

@@ -10,11 +10,13 @@ from langgraph_memory import arguments
 from langgraph_memory.background import DEBOUNCE, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
+from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
+from langgraph_memory.small_talk import IsTask
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
@@ -46,6 +48,11 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting):
         review: Whether extracted notes are `proposed` until a person approves them.
         min_importance: Candidates of less importance are left out, 0 to 1.
         time_zone: In which relative dates ("next Friday") are meant, an IANA name.
+        is_task: Whether a turn is worth an episode: a function of what the user asked and of the
+            names of the tools that were called. By default all but small talk is.
+        evaluator: Judges each episode that is logged without a score, in the background: a plain
+            function of the episode and its messages, that returns a score from 0 to 1, a `Rating`,
+            or `None` for no judgement.
 
     Example:
         >>> from langgraph_memory.store.chroma import ChromaStore
@@ -72,6 +79,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting):
         review: bool = False,
         min_importance: float = 0.0,
         time_zone: str = "UTC",
+        is_task: IsTask | None = None,
+        evaluator: Evaluator | None = None,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
@@ -86,6 +95,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting):
         self.ranking = ranking or Ranking()
         self.redact = redact or no_redaction
         self.clock = clock
+        self.is_task = arguments.task_rule(is_task)
+        self.evaluator = arguments.evaluator(evaluator)
         self._worker = Worker(debounce)
         self.extracting = arguments.extracting(
             every_n_turns=every_n_turns,

@@ -36,8 +36,6 @@ _BLOCK = re.compile(rf"\A{_TEXT}\n\n|\n\n{_TEXT}\Z", re.DOTALL)
 
 Redact = Callable[[str], str]
 
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-
 
 def as_messages(messages: object) -> list[BaseMessage]:
     """Return messages in any of LangChain's forms as message objects.
@@ -171,19 +169,3 @@ def _content_without_block(content: Any) -> Any:
         for part, text in zip(content, texts, strict=True)
         if not (isinstance(text, str) and _BLOCK.fullmatch(text))
     ]
-
-
-def is_small_talk(text: str, tools: Sequence[str]) -> bool:
-    """Whether a turn is not worth an episode: no tool was called, and it is three words or fewer.
-
-    A CJK character counts as half a word.
-
-    Example:
-        >>> is_small_talk("Thanks, bye!", []), is_small_talk("谢谢你", [])
-        (True, True)
-        >>> is_small_talk("Send me the same as last time.", [])
-        False
-    """
-    cjk = len(_CJK.findall(text))
-    words = len(re.findall(r"\w+", _CJK.sub(" ", text)))
-    return not tools and words + cjk / 2 <= 3

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
 from typing import Any, Literal
 
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
+from langgraph_memory.clock import as_utc
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, StoreError
 from langgraph_memory.reconcile import candidate_ids, kept_version
 from langgraph_memory.records import (
     RECORD_CLASSES,
     Change,
+    Episode,
     Message,
     Note,
     Receipt,
@@ -45,9 +48,11 @@ def get_op(namespace: Namespace, id: str) -> GetOp:
 
 def put_op(record: Record, ttl: float | None = None) -> PutOp:
     """Return the operation that writes a record, for good or for some minutes."""
-    namespace = record.owner.namespace(record.type)
+    namespace, value = record.owner.namespace(record.type), record.to_value()
     index: Literal[False] | list[str] = False if record.type == "extraction" else ["search_text"]
-    return PutOp(namespace, record.id, record.to_value(), index, ttl)
+    if isinstance(record, Episode) and record.task != value["search_text"]:
+        index = ["search_text", "task"]  # what was asked is found also where much was done
+    return PutOp(namespace, record.id, value, index, ttl)
 
 
 def forget_ops(records: Sequence[Record]) -> list[PutOp]:
@@ -106,10 +111,12 @@ def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
     """Return a filter on records as one on their values.
 
     A key that some record has as a field is that field; any other is one of a note's metadata.
+    A moment is compared as it is stored: as text, in UTC.
 
     Raises:
-        ConfigurationError: If a filter names metadata in both ways.
+        ConfigurationError: If a filter names metadata in both ways, or a moment without a zone.
     """
+    filter = _stored(filter)
     metadata = {key: condition for key, condition in filter.items() if key not in FIELDS}
     own = {key: condition for key, condition in filter.items() if key in FIELDS}
     if metadata and "metadata" in own:
@@ -117,6 +124,14 @@ def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
             f"filter= names metadata twice: put {', '.join(map(repr, metadata))} into 'metadata'"
         )
     return {**own, "metadata": metadata} if metadata else own
+
+
+def _stored(condition: Any) -> Any:
+    if isinstance(condition, datetime):
+        return as_utc(condition, "filter=").isoformat()
+    if isinstance(condition, Mapping):
+        return {key: _stored(inner) for key, inner in condition.items()}
+    return condition
 
 
 def newest_op(

@@ -6,6 +6,7 @@ how recent and how important a record is move it within bounds, so that relevanc
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -52,6 +53,11 @@ class Ranking:
     note_floor: float = 0.45
     """A note is evidence also by this cosine similarity alone: a question in another language
     shares no word with it, and notes, unlike messages, do not all name their speaker."""
+    episode_dense_weight: float = 0.8
+    """As `dense_weight`, for past tasks: like tasks of another time have other names and words."""
+    episode_floor: float = 0.2
+    """A past task is worth a look also from this cosine similarity on; `docs/episodes.md` has the
+    figures."""
 
     def relevance(self, cosine: Scores, bm25: Scores) -> Scores:
         """Fuse the two scores of each record into one, 0 to 1.
@@ -63,13 +69,11 @@ class Ranking:
             cosine: Shape `(records,)`.
             bm25: Shape `(records,)`.
         """
-        if not len(cosine):
-            return cosine
-        low, high = float(cosine.min()), float(cosine.max())
-        dense = (cosine - low) / (high - low) if high > low else np.clip(cosine, 0, 1)
-        lexical = bm25 / (float(bm25.max()) or 1.0)
-        fused: Scores = self.dense_weight * dense + (1 - self.dense_weight) * lexical
-        return fused
+        return _fused(cosine, bm25, self.dense_weight)
+
+    def episode_relevance(self, cosine: Scores, bm25: Scores) -> Scores:
+        """Fuse the two scores of each past task into one, as `relevance` does."""
+        return _fused(cosine, bm25, self.episode_dense_weight)
 
     def hits(self, evidence: Iterable[Evidence], now: datetime) -> list[Hit]:
         """Return evidence as hits, best first.
@@ -82,7 +86,7 @@ class Ranking:
         return sorted(hits, key=lambda hit: -hit.score)
 
     def is_evidence(
-        self, cosine: float, coverage: float, min_relevance: float | None, *, is_note: bool
+        self, cosine: float, coverage: float, min_relevance: float | None, type: str
     ) -> bool:
         """Whether a match reaches the floor.
 
@@ -90,11 +94,12 @@ class Ranking:
             cosine: The cosine similarity to the query.
             coverage: The share of the query's words that are there.
             min_relevance: Replaces the floors; 0 lets everything through.
-            is_note: Whether it is a note, which has a floor of its own besides.
+            type: What was matched; notes and episodes have a floor of their own besides.
         """
         if min_relevance is not None:
             return min_relevance <= 0 or cosine + coverage >= min_relevance
-        return cosine + coverage >= self.floor or (is_note and cosine >= self.note_floor)
+        own = {"note": self.note_floor, "episode": self.episode_floor}.get(type, math.inf)
+        return cosine + coverage >= self.floor or cosine >= own
 
     def _hit(self, evidence: Evidence, now: datetime) -> Hit:
         record = evidence.record
@@ -108,6 +113,16 @@ class Ranking:
         }
         score = evidence.relevance * (1 + parts["recency"] + parts["importance"])
         return Hit(record, record.text, score, parts)
+
+
+def _fused(cosine: Scores, bm25: Scores, dense_weight: float) -> Scores:
+    if not len(cosine):
+        return cosine
+    low, high = float(cosine.min()), float(cosine.max())
+    dense = (cosine - low) / (high - low) if high > low else np.clip(cosine, 0, 1)
+    lexical = bm25 / (float(bm25.max()) or 1.0)
+    fused: Scores = dense_weight * dense + (1 - dense_weight) * lexical
+    return fused
 
 
 def recency(moment: datetime, now: datetime, half_life_days: float) -> float:

@@ -7,7 +7,7 @@ brought up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -18,8 +18,8 @@ from langgraph.store.base import SearchItem, SearchOp
 
 from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
 from langgraph_memory.operations import ALL, newest_op, read_record, value_filter
-from langgraph_memory.ranking import Evidence, Ranking
-from langgraph_memory.records import Episode, Message, Note, Recalled, Record
+from langgraph_memory.ranking import Evidence, Ranking, Scores
+from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType
 from langgraph_memory.store.filters import ExtendedFilter, matches
@@ -30,6 +30,8 @@ PROFILE_NOTES = 20
 """All notes are in every prompt while there are at most so many."""
 RECENT_MESSAGES = 6
 EPISODES = 3
+
+Fusion = Callable[[Scores, Scores], Scores]
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
 _WIDE = 1_000  # candidates where some are left out afterwards
@@ -102,7 +104,7 @@ class Question:
             recent=self._recent(*said),
             hits=tuple((found if wants_episodes else hits)[: self.limit]),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
-            nothing_known=not found,
+            nothing_known=not any(self._tells(hit, ranking) for hit in found),
             exact=all(getattr(result, "exact", True) for result in searched),
             empty=not (any(newest) or any(map(self._is_elsewhere, matched))),
         )
@@ -150,8 +152,8 @@ class Question:
             ]
         filter = self._pushed_down()
         return [
-            HybridOp(tuple(group), self.query, ranking.relevance, filter, wide)
-            for group in self._namespaces()
+            HybridOp(tuple(group), self.query, relevance, filter, wide)
+            for group, relevance in zip(self._namespaces(), _fusions(ranking), strict=True)
             if group
         ]
 
@@ -163,9 +165,17 @@ class Question:
 
     def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:
         found: list[Any] = [entry for result in searched for entry in result]
-        if found and not isinstance(found[0], Match):
-            found = _compare_words(self.query, self._asked_for(searched), ranking)
-        return found
+        if not found or isinstance(found[0], Match):
+            return found
+        items = self._asked_for(searched)
+        groups = zip(self._namespaces(), _fusions(ranking), strict=True)
+        return [
+            match
+            for group, relevance in groups
+            for match in _compare_words(
+                self.query, [item for item in items if tuple(item.namespace) in group], relevance
+            )
+        ]
 
     def _is_elsewhere(self, match: Match) -> bool:
         """Whether it is neither before the asker, nor of the session that is going on."""
@@ -183,7 +193,7 @@ class Question:
                 match.cosine,
                 match.coverage,
                 self.min_relevance,
-                is_note=match.item.namespace[-1] == "note",
+                match.item.namespace[-1],
             )
             and (record := read_record(match.item)) is not None
             and self._admits(record, now)
@@ -225,6 +235,13 @@ class Question:
                 continue
             if self.as_of is None or record.created_at <= self.as_of:
                 yield record
+
+    def _tells(self, hit: Hit, ranking: Ranking) -> bool:
+        """Whether a hit says something about the query; a like task is only worth a look."""
+        if not isinstance(hit.record, Episode):
+            return True
+        cosine, coverage = hit.parts["cosine"], hit.parts["coverage"]
+        return ranking.is_evidence(cosine, coverage, self.min_relevance, "message")
 
     def _admits(self, record: Record, now: datetime) -> bool:
         if self.kinds is not None and not (isinstance(record, Note) and record.kind in self.kinds):
@@ -287,11 +304,16 @@ def said_at(item: Any) -> tuple[str, datetime, int]:
     return str(value.get("created_at")), item.updated_at, value.get("position") or 0
 
 
-def _compare_words(query: str, items: Sequence[SearchItem], ranking: Ranking) -> list[Match]:
+def _fusions(ranking: Ranking) -> tuple[Fusion, Fusion]:
+    """Return how relevance is made of what is known, and of past tasks."""
+    return ranking.relevance, ranking.episode_relevance
+
+
+def _compare_words(query: str, items: Sequence[SearchItem], relevance: Fusion) -> list[Match]:
     index = LexicalIndex()
     index.extend([tokens(str(item.value.get("search_text", ""))) for item in items])
     alive = np.ones(len(items), np.bool_)
     bm25, coverage = index.scores(query_weights(query, [(index, alive)]), alive)
     cosine = np.array([item.score or 0.0 for item in items], np.float32)
-    scores = np.stack([cosine, bm25, coverage, ranking.relevance(cosine, bm25)], axis=1)
+    scores = np.stack([cosine, bm25, coverage, relevance(cosine, bm25)], axis=1)
     return [Match(cast(Any, item), *row) for item, row in zip(items, scores.tolist(), strict=True)]

@@ -227,7 +227,7 @@ class Episode(_Stored):
 
     @property
     def text(self) -> str:
-        """The episode as it is searched and shown."""
+        """The episode as it is shown."""
         parts = {
             "Task": self.task,
             "Approach": self.approach,
@@ -237,8 +237,12 @@ class Episode(_Stored):
         return "\n".join(f"{name}: {part}" for name, part in parts.items() if part)
 
     def to_value(self) -> dict[str, Any]:
-        """Return the episode as a JSON dict, with its text."""
-        return {**_Stored.to_value(self), "search_text": self.text}
+        """Return the episode as a JSON dict, with the text that is embedded beside its task.
+
+        Neither headings nor the outcome are in it: they make all episodes alike.
+        """
+        told = (self.task, self.approach, self.notes, self.error)
+        return {**_Stored.to_value(self), "search_text": "\n".join(filter(None, told))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

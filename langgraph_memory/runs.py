@@ -29,7 +29,6 @@ from langgraph_memory.messages import (
     begins_turn,
     current_turn,
     is_said,
-    is_small_talk,
     last_user_message,
     text_of,
     token_cost,
@@ -327,7 +326,7 @@ class Run:
     def _is_task(self, messages: Sequence[BaseMessage]) -> bool:
         """Whether the turn is worth an episode."""
         turn = current_turn(messages)
-        return bool(turn) and not is_small_talk(text_of(turn[0]), tool_names(turn))
+        return bool(turn) and bool(self.memory.is_task(text_of(turn[0]), tool_names(turn)))
 
     def _episode(self, messages: Sequence[BaseMessage], began: datetime | None) -> Episode:
         turn = current_turn(messages)

@@ -268,8 +268,8 @@ def test_close_gives_up_after_a_while_and_says_what_is_left(
     memory.close()
     [record] = caplog.records
     assert record.levelno == logging.WARNING
-    assert "10 threads" in record.getMessage()
-    assert "'ana' 't0'" in record.getMessage()
+    assert "10 jobs" in record.getMessage()
+    assert "extraction of 't0' of user 'ana'" in record.getMessage()
     gate.open.set()
     assert memory.flush(LONG)
     assert memory.processed == [("ana", "t0")]
@@ -499,7 +499,7 @@ def test_a_script_ends_although_work_does_not() -> None:
     assert sorted(done.stdout.splitlines()) == ["begun", "bo tuesday ['a', 'b']"]
     assert done.returncode == 0
     assert "not done within" in done.stderr
-    assert "'ana' 'monday'" in done.stderr
+    assert "'monday' of user 'ana'" in done.stderr
 
 
 def test_a_script_that_never_closed_its_memory_finds_all_of_it_again(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from langgraph_memory.messages import (
     begins_turn,
     current_turn,
     is_said,
-    is_small_talk,
     last_user_message,
     merged,
     text_of,
@@ -222,20 +221,3 @@ def test_a_turn_costs_the_tokens_that_the_models_reported() -> None:
     reported = AIMessage("Hi", usage_metadata=usage)
     assert token_cost([HumanMessage("Hi"), reported, AIMessage("?"), reported]) == 14
     assert token_cost([HumanMessage("Hi"), AIMessage("Hi")]) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "small"),
-    [
-        ("Hi", True),
-        ("Thanks, bye!", True),
-        ("🙂", True),
-        ("", True),
-        ("谢谢你", True),
-        ("Send a kilo please", False),
-        ("请再寄一公斤咖啡豆", False),
-    ],
-)
-def test_small_talk_is_a_few_words_without_a_tool(text: str, small: bool) -> None:
-    assert is_small_talk(text, []) is small
-    assert not is_small_talk(text, ["ship"])

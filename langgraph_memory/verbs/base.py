@@ -23,6 +23,7 @@ from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock
 from langgraph_memory.drafts import Extracting, Ruled
 from langgraph_memory.embedding import name_of
+from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import (
@@ -38,6 +39,7 @@ from langgraph_memory.retention import check_store, expiry_of_now, unexpired
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import BLIND, Band, band_of
+from langgraph_memory.small_talk import IsTask
 from langgraph_memory.store.rows import Namespace
 from langgraph_memory.versions import Decision
 
@@ -58,6 +60,8 @@ class Verbs:
     redact: Callable[[str], str]
     clock: Clock
     extracting: Extracting
+    is_task: IsTask
+    evaluator: Evaluator | None
 
     # -- the store --
 

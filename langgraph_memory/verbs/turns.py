@@ -22,12 +22,12 @@ from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.records import Change, Episode, Message
 from langgraph_memory.retention import message_ops, unexpired
 from langgraph_memory.scope import Owner, writer
-from langgraph_memory.verbs.base import Verbs
+from langgraph_memory.verbs.episodes import Episodes
 
 logger = logging.getLogger(__name__)
 
 
-class Turns(Verbs):
+class Turns(Episodes):
     """`log_turn`, `extract`, `pending`, and what the nodes call after each turn."""
 
     def log_turn(
@@ -62,11 +62,13 @@ class Turns(Verbs):
         """
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         if episode is None:
-            return self._log(log, None)
-        with OWNER_LOCKS.hold(episode.owner):  # its turn may have an episode, which is judged now
-            return self._log(log, episode)
+            return self._log(log)
+        with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
+            written = self._log(log, episode)
+        self._after_episode(episode)
+        return written
 
-    def _log(self, log: Log, episode: Episode | None) -> list[Message]:
+    def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
         found = self.store.batch([*log.read_ops(), *_episode_op(episode)])
         written = log.records(found, self.clock(), self.redact)
         self._write(self._turn_ops(written, episode, found))
@@ -84,11 +86,13 @@ class Turns(Verbs):
         """Async form of `log_turn`."""
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
         if episode is None:
-            return await self._alog(log, None)
-        async with OWNER_LOCKS.ahold(episode.owner):
-            return await self._alog(log, episode)
+            return await self._alog(log)
+        async with OWNER_LOCKS.ahold(episode.owner):  # what is kept of its turn may be judged now
+            written = await self._alog(log, episode)
+        await self._aafter_episode(episode)
+        return written
 
-    async def _alog(self, log: Log, episode: Episode | None) -> list[Message]:
+    async def _alog(self, log: Log, episode: Episode | None = None) -> list[Message]:
         found = await self.store.abatch([*log.read_ops(), *_episode_op(episode)])
         written = log.records(found, self.clock(), self.redact)
         await self._awrite(self._turn_ops(written, episode, found))

@@ -684,7 +684,7 @@ async def test_what_recall_node_and_remember_node_log_without_messages_is_the_sa
         memory: dict[str, Any]
 
     graph = in_order(
-        recall_node(memory, query=lambda state: f"Send order {state['order']}"),
+        recall_node(memory, query=lambda state: f"Send the coffee of order {state['order']}"),
         lambda state: {"reply": "sent"},
         remember_node(memory, reply=lambda state: state["reply"]),
         state=State,
@@ -692,7 +692,7 @@ async def test_what_recall_node_and_remember_node_log_without_messages_is_the_sa
     )
     for order in (7, 8):
         await call(graph, {"order": order}, of(recorder))
-    assert outcomes(memory) == [("Send order 7", "completed"), ("Send order 8", "completed")]
+    assert outcomes(memory) == [(f"Send the coffee of order {n}", "completed") for n in (7, 8)]
 
 
 async def test_a_functional_graph_is_recorded(

@@ -1,0 +1,67 @@
+"""Whether a turn was more than small talk, and so is worth an episode. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+IsTask = Callable[[str, Sequence[str]], bool]
+"""From what the user asked, and the names of the tools called, to whether it was a task."""
+
+FEW_WORDS = 3
+"""So few words ask for nothing that is worth a record; a CJK character counts as half a word."""
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+_COURTEOUS = frozenset(
+    """
+    hi hello hey hiya greetings good morning afternoon evening night day weekend week everyone all
+    thanks thank thx ty cheers appreciate appreciated welcome sorry please pleasure bye goodbye see
+    later soon tomorrow again then now there ok okay alright sure yes yeah yep no nope right got
+    nice great perfect awesome excellent wonderful lovely cool fine well glad happy hope sounds
+    how are is it it's that that's what's this i i'm am you you're your u me my we to the a an of
+    for and so very really too much many lot have has had been was were going doing up help helpful
+    helped talk chat meet speak take care enjoy rest time today just only wow oh ah hmm haha lol
+    understood dear friend
+    """.split()
+)
+_COURTESIES = re.compile(  # longer ones first: 好 begins many
+    "|".join(
+        """
+        非常感谢 十分感谢 不好意思 周末愉快 节日快乐 新年快乐 不用谢 不客气 别客气 对不起 大家好
+        早上好 上午好 中午好 下午好 晚上好 回头见 明天见 下次见 改天聊 下次聊 没问题 怎么样 还好吗
+        吃了吗 很高兴 沒問題 明天見 很高興 對不起 感谢 谢谢 多谢 谢啦 谢了 辛苦 麻烦 客气 抱歉 你好
+        您好 哈喽 哈啰 早安 晚安 再见 拜拜 回见 好的 好吧 好嘞 可以 没事 收到 明白 知道 太棒 真棒
+        厉害 不错 最近 过得 在吗 认识 帮助 帮忙 大忙 愉快 一天 今天 这样 請問 謝謝 多謝 感謝 沒事
+        再見 認識 幫助 幫忙 嗨 喂 好 行 嗯 哦 噢 棒 帮 祝 先 就 了 啊 呀 呢 吧 吗 嘛 啦 哈 的 我 你
+        您 很 太 真 都 有 再 也 是 嗎
+        """.split()
+    )
+)
+
+
+def is_task(asked: str, tools: Sequence[str]) -> bool:
+    """Whether a turn is worth an episode: it is more than small talk.
+
+    Small talk is a turn in which no tool was called, and in which the user said nothing but
+    courtesies (English and Chinese ones are known), or three words or fewer.
+
+    Args:
+        asked: What the user said.
+        tools: The names of the tools that were called.
+
+    Example:
+        >>> is_task("Good morning, how are you today?", []), is_task("谢谢你的帮助，明天见！", [])
+        (False, False)
+        >>> is_task("Send me the same as last time.", []), is_task("Yes, please", ["ship"])
+        (True, True)
+    """
+    if tools:
+        return True
+    words = _WORD.findall(_CJK.sub(" ", asked))
+    characters = len(_CJK.findall(asked))
+    if len(words) + characters / 2 <= FEW_WORDS:
+        return False
+    polite = all(word.casefold().replace("’", "'") in _COURTEOUS for word in words)
+    return not polite or bool(_CJK.search(_COURTESIES.sub("", asked)))
