@@ -45,7 +45,6 @@ def merged(kept: Episode, later: Episode) -> Episode:
     """
     outcome = _outcome(kept, later)
     got_over = kept.error if later.error is None and outcome != kept.outcome else None
-    notes = [kept.notes, later.notes, f"It failed before: {got_over}" if got_over else ""]
     tokens = [cost for cost in (kept.token_cost, later.token_cost) if cost is not None]
     return replace(
         kept,
@@ -55,7 +54,7 @@ def merged(kept: Episode, later: Episode) -> Episode:
         duration_ms=kept.duration_ms if later.duration_ms is None else later.duration_ms,
         token_cost=max(tokens, default=None),
         quality_score=kept.quality_score if later.quality_score is None else later.quality_score,
-        notes="\n".join(dict.fromkeys(note for note in notes if note)),
+        notes=_notes(kept.notes, later.notes, f"It failed before: {got_over}" if got_over else ""),
         error=None if got_over else later.error or kept.error,
     )
 
@@ -65,6 +64,12 @@ def _outcome(kept: Episode, later: Episode) -> Outcome:
     rated = kept.quality_score is not None and later.outcome == "completed"
     stays = (judged or rated) and later.outcome not in _JUDGED and later.quality_score is None
     return kept.outcome if stays else later.outcome
+
+
+def _notes(kept: str, *later: str) -> str:
+    for note in later:
+        kept = kept if note in kept else f"{kept}\n{note}".strip()
+    return kept
 
 
 def _steps(kept: str, later: str) -> str:
