@@ -95,9 +95,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         """
         turn = self._open.call(run_id, parent_run_id)
         if turn is None and _is_graph(tags or [], metadata or {}):
-            user = _user_of(self._user, metadata or {})
-            with _told("a run is not recorded"):
-                self._open.begin(self._begun(run_id, user, inputs, metadata or {}))
+            self._open.begin(self._begun(run_id, inputs, metadata or {}))
         elif turn is not None and turn.run_id == parent_run_id:
             with _told("what is known of a turn that goes on could not be read"):
                 self._learn(turn, inputs)
@@ -134,15 +132,8 @@ class EpisodeRecorder(GraphCallbackHandler):
         """Note the tool's name."""
         turn = self._open.call(run_id, parent_run_id)
         if turn is not None:
-            turn.tools.setdefault((serialized or {}).get("name") or kwargs.get("name") or "?")
-
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note that it has ended."""
-        self._open.end(run_id)
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note that it has ended."""
-        self._open.end(run_id)
+            name = kwargs.get("name") or (serialized or {}).get("name")
+            turn.tools.setdefault(str(name or "(a tool without a name)"))
 
     def on_retriever_start(
         self,
@@ -170,33 +161,34 @@ class EpisodeRecorder(GraphCallbackHandler):
     ) -> None:
         """Note what an answer cost, unless the memory itself asked for it."""
         turn = self._open.turn(parent_run_id)
-        cost = token_cost(_answers(response))
-        if turn is not None and cost is not None and TAG_MEMORY not in (tags or []):
-            turn.tokens[run_id] = cost
+        if turn is None or TAG_MEMORY in (tags or []):
+            return
+        with _told("what a model's answer cost could not be read"):
+            turn.tokens[run_id] = token_cost(_answers(response)) or 0
 
     # -- a turn: begun, recognised, ended --
 
-    def _begun(self, run_id: UUID, user: str, inputs: Any, metadata: Metadata) -> Turn:
-        given = Asked.of_message(inputs)
-        task = None
-        if not (inputs is None or isinstance(inputs, Command)):  # those tell a turn to go on
-            if self._task is not None:
-                task = self._task(inputs)
-            elif given is None:
-                task = summary(inputs)
+    def _begun(self, run_id: UUID, inputs: Any, metadata: Metadata) -> Turn:
         thread_id = metadata.get("thread_id")
-        return Turn(
+        turn = Turn(
             run_id=run_id,
-            user=user,
+            user=_user_of(self._user, metadata),
             thread_id=None if thread_id is None else str(thread_id),
             began=self._memory.clock(),
-            task=task,
-            given=given,
         )
+        if not (inputs is None or isinstance(inputs, Command)):  # those tell a turn to go on
+            with _told("what a run is to do could not be read"):
+                turn.given = Asked.of_message(inputs)
+                turn.task = self._task_in(inputs, turn.given)
+        return turn
+
+    def _task_in(self, inputs: Any, given: Asked | None) -> str | None:
+        if self._task is not None:
+            return self._task(inputs)
+        return summary(inputs) if given is None else None
 
     def _learn(self, turn: Turn, state: Any) -> None:
-        turn.learn(state)
-        if turn.resumed and turn.states == 1:
+        if turn.learn(state) and turn.resumed:
             turn.earlier = self._earlier(turn)
 
     def _earlier(self, turn: Turn) -> Episode | None:

@@ -66,10 +66,10 @@ class Turn:
     user: str
     thread_id: str | None
     began: datetime
-    task: str | None
+    task: str | None = None
     """What the input says is to be done, where no message does."""
-    given: Asked | None
-    """What the input says; the graph may give its message another id."""
+    given: Asked | None = None
+    """The message in the input; the graph may give it another id."""
     asked: Asked | None = None
     """What began the turn, as the nodes see it."""
     states: int = 0
@@ -84,10 +84,14 @@ class Turn:
     tokens: dict[UUID, int] = field(default_factory=dict)
     """By call of a model."""
     calls: set[UUID] = field(default_factory=set)
-    """What is going on in this run."""
+    """What was called in this run."""
 
-    def learn(self, state: object) -> None:
-        """Take from the state of one of the graph's nodes what began the turn."""
+    def learn(self, state: object) -> bool:
+        """Take from the state of one of the graph's nodes what began the turn.
+
+        Returns:
+            Whether it is the first node.
+        """
         first, self.states = self.states == 0, self.states + 1
         if self.asked is None and (said := Asked.of_message(state)) is not None:
             # A node may be sent other messages than those of the graph.
@@ -98,6 +102,7 @@ class Turn:
                 self.left_over = recalled
             elif recalled != self.left_over:
                 self.asked = recalled
+        return first
 
     @property
     def turn_id(self) -> str:

@@ -406,6 +406,29 @@ async def test_a_turn_that_stops_to_ask_is_one_episode_when_it_goes_on(
     assert (episode.task, episode.outcome, episode.duration_ms) == (ORDER, "completed", 3_000)
 
 
+async def test_branches_that_stop_and_go_on_at_once_are_one_turn(
+    memory: Memory, recorder: EpisodeRecorder, clock: ManualClock, call: Way
+) -> None:
+    def ask(state: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage(interrupt("Is that right?"))]}
+
+    def work(state: Any) -> dict[str, Any]:
+        clock.advance(seconds=2)
+        return {}
+
+    builder: Builder = StateGraph(MessagesState)
+    builder.add_node("work", work)
+    for name in "abcd":
+        builder.add_node(name, ask)
+        builder.add_edge("work", name)
+    builder.add_edge(START, "work")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    stopped = await call(graph, say(ORDER), of(recorder))
+    answers = {each.id: "yes" for each in stopped["__interrupt__"]}
+    await call(graph, Command(resume=answers), of(recorder))
+    assert (only(memory).outcome, only(memory).duration_ms) == ("completed", 2_000)
+
+
 async def test_a_run_that_is_drained_when_a_server_stops_is_interrupted(
     memory: Memory, recorder: EpisodeRecorder, call: Way
 ) -> None:
@@ -660,6 +683,16 @@ async def test_task_says_what_a_run_is_to_do(memory: Memory, call: Way) -> None:
         await call(graph, {"order": order}, of(recorder, thread=thread))
         await call(graph, Command(resume="yes"), of(recorder, thread=thread))
     assert outcomes(memory) == [("Send order 7", "completed")]
+
+
+async def test_a_task_that_cannot_be_told_does_not_break_the_run(
+    memory: Memory, call: Way, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder = EpisodeRecorder(memory, task=lambda given: given["no such key"])
+    result = await call(shop(lambda state: {"reply": "sent"}), {"order": 7}, of(recorder))
+    assert result["reply"] == "sent"
+    assert "no such key" in caplog.text
+    assert episodes(memory, "ana") == []
 
 
 async def test_a_run_without_messages_that_goes_on_is_one_episode(
