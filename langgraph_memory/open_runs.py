@@ -52,7 +52,7 @@ class Asked(NamedTuple):
     @classmethod
     def of_recall(cls, state: object) -> Self | None:
         """Return what `recall_node` wrote into a state that has no messages."""
-        recalled = _field(state, "memory")
+        recalled = _field(state, "memory") if _field(state, "messages") is None else None
         if not isinstance(recalled, Mapping) or "turn" not in recalled:
             return None
         return cls(recalled["turn"], str(recalled["query"]).strip())
@@ -74,8 +74,6 @@ class Turn:
     """What began the turn, as the nodes see it."""
     states: int = 0
     """How many nodes have begun."""
-    left_over: Asked | None = None
-    """What an earlier turn left in the state."""
     resumed: bool = False
     interrupted: bool = False
     earlier: Episode | None = None
@@ -94,14 +92,9 @@ class Turn:
         """
         first, self.states = self.states == 0, self.states + 1
         if self.asked is None and (said := Asked.of_message(state)) is not None:
-            # A node may be sent other messages than those of the graph.
-            if self.given is None or self.given.text == said.text:
-                self.asked = said
-        elif self.given is None and (recalled := Asked.of_recall(state)) is not None:
-            if first and not self.resumed:
-                self.left_over = recalled
-            elif recalled != self.left_over:
-                self.asked = recalled
+            self.asked = said
+        elif (recalled := Asked.of_recall(state)) is not None:
+            self.asked = recalled  # the latest: an earlier turn may have left one in the state
         return first
 
     @property

@@ -454,6 +454,9 @@ async def test_going_on_with_a_thread_that_has_ended_changes_nothing(
     (kept,) = episodes(memory, "ana")
     await call(graph, None, of(recorder))
     assert episodes(memory, "ana") == [kept]
+    await call(graph, say(ORDER), of(EpisodeRecorder(Memory(InMemoryStore())), thread="u"))
+    await call(graph, None, of(recorder, thread="u"))  # a thread that it has not recorded
+    assert episodes(memory, "ana") == [kept]
 
 
 @pytest.mark.parametrize("when", ["interrupt_before", "interrupt_after"])
@@ -496,18 +499,18 @@ async def test_a_turn_that_is_stopped_and_left_stays_interrupted(
     assert [outcome for _, outcome in outcomes(memory)] == ["interrupted", "interrupted"]
 
 
+@pytest.mark.parametrize("when", ["interrupt_before", "interrupt_after"])
 async def test_with_memory_around_the_node_that_asks_there_is_one_episode(
-    memory: Memory, recorder: EpisodeRecorder, sessions: Sessions, shape: Shape, call: Way
+    memory: Memory, recorder: EpisodeRecorder, sessions: Sessions, shape: Shape, when: str
 ) -> None:
-    model = noting()
-    builder = shape(memory, model)
-    graph = builder.compile(checkpointer=sessions.checkpointer, interrupt_after=["chat"])
+    call = Way("invoke")
+    stops: dict[str, Any] = {when: ["chat"]}
+    graph = shape(memory, noting()).compile(checkpointer=sessions.checkpointer, **stops)
     config = {**sessions.config(user="ana", thread_id="t"), "callbacks": [recorder]}
     await call(graph, say(ORDER), config)
     assert only(memory).outcome == "interrupted"
-    cost = only(memory).token_cost
     await call(graph, None, config)
-    assert (only(memory).outcome, only(memory).token_cost) == ("completed", cost)
+    assert (only(memory).outcome, only(memory).token_cost) == ("completed", 15)
 
 
 async def test_a_graph_that_stops_inside_a_subgraph_is_interrupted(
