@@ -96,15 +96,18 @@ def batches(ops: Sequence[PutOp], hybrid: bool) -> Iterator[Sequence[PutOp]]:
     batch: list[PutOp] = []
     texts: set[str] = set()
     for op in ops:
-        text = None if hybrid or op.value is None else op.value.get("search_text")
-        if len(batch) == CHUNK or (text is not None and text in texts):
+        own = set() if hybrid else _embedded(op)
+        if len(batch) == CHUNK or texts & own:
             yield batch
             batch, texts = [], set()
         batch.append(op)
-        if text is not None:
-            texts.add(text)
+        texts |= own
     if batch:
         yield batch
+
+
+def _embedded(op: PutOp) -> set[str]:
+    return {op.value[field] for field in op.index or ()} if op.value is not None else set()
 
 
 def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:

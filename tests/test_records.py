@@ -179,7 +179,7 @@ def test_a_message_is_searched_with_its_date_and_speaker() -> None:
     assert MESSAGE.to_value()["search_text"] == "[2 May 2026] Zoë: Tea, please"
 
 
-def test_an_episode_is_searched_as_task_approach_outcome_and_notes() -> None:
+def test_an_episode_is_shown_with_headings_and_searched_without() -> None:
     assert EPISODE.text == "Task: Order tea\nOutcome: completed"
     failed = replace(
         EPISODE, approach="By phone", outcome="failure", notes="Busy line", error="TimeoutError"
@@ -187,7 +187,8 @@ def test_an_episode_is_searched_as_task_approach_outcome_and_notes() -> None:
     assert failed.text == (
         "Task: Order tea\nApproach: By phone\nOutcome: failure: TimeoutError\nNotes: Busy line"
     )
-    assert failed.to_value()["search_text"] == failed.text
+    searched = [episode.to_value()["search_text"] for episode in (EPISODE, failed)]
+    assert searched == ["Order tea", "Order tea\nBy phone\nBusy line\nTimeoutError"]
 
 
 def test_a_recalled_gives_its_hits() -> None:
