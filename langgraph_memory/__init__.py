@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
+    from langgraph_memory.episodes import EpisodeRecorder as EpisodeRecorder
     from langgraph_memory.episodic import Rating as Rating
     from langgraph_memory.errors import ConfigurationError as ConfigurationError
     from langgraph_memory.errors import EmbedderMismatchError as EmbedderMismatchError
@@ -57,6 +58,7 @@ __version__ = "0.1.0"
 _MODULE_OF = {
     "ChromaStore": "store.chroma",
     "Candidate": "extraction",
+    "EpisodeRecorder": "episodes",
     "ExtendedFilter": "store.filters",
     "Memory": "memory",
     "OpenEpisode": "open_episode",

@@ -26,6 +26,9 @@ T = TypeVar("T")
 
 ChatModel = BaseChatModel | Runnable[Any, Any]
 
+TAG_MEMORY = "langgraph_memory"
+"""On the calls of models that a memory makes for itself."""
+
 _SHOWN_CHARACTERS = 4_000  # of an answer that could not be read
 _REFUSED = (400, 404, 422)  # HTTP: what was asked for in this way will be refused again
 
@@ -168,8 +171,8 @@ class Asker:
 
 
 def _config(schema: type[BaseModel]) -> RunnableConfig:
-    # The run's own stream of tokens is the user's.
-    return {"tags": [TAG_NOSTREAM], "run_name": schema.__name__}
+    # The run's own stream of tokens is the user's, and its cost is that of the task.
+    return {"tags": [TAG_NOSTREAM, TAG_MEMORY], "run_name": schema.__name__}
 
 
 def _named(name: str) -> ChatModel:

@@ -26,7 +26,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 Speaker = Literal["user", "assistant"]
 
-Outcome = Literal["completed", "success", "partial", "failure", "cancelled"]
+Outcome = Literal["completed", "success", "partial", "failure", "cancelled", "interrupted"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """`completed` means: no error, and nobody judged it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph_memory import arguments
+from langgraph_memory import arguments, episodic
 from langgraph_memory.background import Key, Work
 from langgraph_memory.episodic import found_episode, messages_of, rated
 from langgraph_memory.locks import OWNER_LOCKS
@@ -41,8 +41,8 @@ class Episodes(Reading, Reflecting):
             task: What was to be done.
             user: Whose memory it is.
             approach: How it was done.
-            outcome: `completed` (no error, not judged), `success`, `partial`, `failure` or
-                `cancelled`.
+            outcome: `completed` (no error, not judged), `success`, `partial`, `failure`,
+                `cancelled`, or `interrupted` (it has stopped, and may go on).
             duration_ms: How long it took.
             token_cost: What the models reported.
             quality_score: 0 to 1, if somebody judged it.
@@ -50,7 +50,8 @@ class Episodes(Reading, Reflecting):
             error: What went wrong.
             thread_id: The session it belongs to.
             turn_id: The id of the user's message that began it; the same turn of the same thread
-                has one episode, however often it is logged.
+                has one episode, however often it is logged: what is logged later is merged into
+                what is kept (see `episodic.merged`).
         """
         episode = arguments.episode(
             task,
@@ -67,9 +68,7 @@ class Episodes(Reading, Reflecting):
             now=self.clock(),
             redact=self.redact,
         )
-        self.store.batch([put_op(episode)])
-        self._after_episode(episode)
-        return episode
+        return self.keep_episode(episode)
 
     async def alog_episode(
         self,
@@ -102,8 +101,26 @@ class Episodes(Reading, Reflecting):
             now=self.clock(),
             redact=self.redact,
         )
-        await self.store.abatch([put_op(episode)])
-        await self._aafter_episode(episode)
+        return await self.akeep_episode(episode)
+
+    def keep_episode(self, episode: Episode) -> Episode:
+        """Keep an episode, merged with what is kept of its turn: what `EpisodeRecorder` calls."""
+        with OWNER_LOCKS.hold(episode.owner):
+            (kept,) = self.store.batch([episodic.read_op(episode)])
+            episode = episodic.with_kept(episode, kept)
+            self.store.batch([put_op(episode)])
+        if episode.outcome != "interrupted":  # the task is not over
+            self._after_episode(episode)
+        return episode
+
+    async def akeep_episode(self, episode: Episode) -> Episode:
+        """Async form of `keep_episode`."""
+        async with OWNER_LOCKS.ahold(episode.owner):
+            (kept,) = await self.store.abatch([episodic.read_op(episode)])
+            episode = episodic.with_kept(episode, kept)
+            await self.store.abatch([put_op(episode)])
+        if episode.outcome != "interrupted":
+            await self._aafter_episode(episode)
         return episode
 
     def episode(

@@ -6,15 +6,17 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from typing import Any
 
-from langgraph.store.base import PutOp
+from langgraph.store.base import GetOp, PutOp
 
-from langgraph_memory import arguments, extraction
+from langgraph_memory import arguments, episodic, extraction
 from langgraph_memory.background import Key
 from langgraph_memory.drafts import Processed, last_of_each
 from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
+from langgraph_memory.log import Log
 from langgraph_memory.operations import change_ops, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.records import Change, Episode, Message
@@ -52,17 +54,24 @@ class Turns(Episodes):
             thread_id: The session in which it was said.
             at: When it was said, aware. Else each message's `additional_kwargs["timestamp"]`
                 (ISO 8601), else now.
-            episode: The turn's episode, to be kept in the same write.
+            episode: The turn's episode, to be kept in the same write; merged with what is kept of
+                it.
 
         Returns:
             The records that were written: of messages that were not kept before, or were edited.
         """
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
-        found = self.store.batch(log.read_ops())
+        if episode is None:
+            return self._log(log)
+        with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
+            written = self._log(log, episode)
+        self._after_episode(episode)
+        return written
+
+    def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
+        found = self.store.batch([*log.read_ops(), *_episode_op(episode)])
         written = log.records(found, self.clock(), self.redact)
-        self._write(self._turn_ops(written, episode))
-        if episode is not None:
-            self._after_episode(episode)
+        self._write(self._turn_ops(written, episode, found))
         return unexpired([written], self._expired)[0]
 
     async def alog_turn(
@@ -76,16 +85,24 @@ class Turns(Episodes):
     ) -> list[Message]:
         """Async form of `log_turn`."""
         log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
-        found = await self.store.abatch(log.read_ops())
+        if episode is None:
+            return await self._alog(log)
+        async with OWNER_LOCKS.ahold(episode.owner):  # what is kept of its turn may be judged now
+            written = await self._alog(log, episode)
+        await self._aafter_episode(episode)
+        return written
+
+    async def _alog(self, log: Log, episode: Episode | None = None) -> list[Message]:
+        found = await self.store.abatch([*log.read_ops(), *_episode_op(episode)])
         written = log.records(found, self.clock(), self.redact)
-        await self._awrite(self._turn_ops(written, episode))
-        if episode is not None:
-            await self._aafter_episode(episode)
+        await self._awrite(self._turn_ops(written, episode, found))
         return unexpired([written], self._expired)[0]
 
-    def _turn_ops(self, messages: list[Message], episode: Episode | None) -> Sequence[PutOp]:
+    def _turn_ops(
+        self, messages: list[Message], episode: Episode | None, found: Sequence[Any]
+    ) -> Sequence[PutOp]:
         ops = message_ops(messages, self._expired, self.clock())
-        return ops if episode is None else [*ops, put_op(episode)]
+        return ops if episode is None else [*ops, put_op(episodic.with_kept(episode, found[-1]))]
 
     # -- notes out of what was said --
 
@@ -283,6 +300,10 @@ class Turns(Episodes):
     async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  # as `flush`
         """Async form of `flush`."""
         return await self._worker.aflush(timeout)
+
+
+def _episode_op(episode: Episode | None) -> list[GetOp]:
+    return [] if episode is None else [episodic.read_op(episode)]
 
 
 def _not_extracted(error: ModelError) -> Processed:
