@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from langgraph_memory.ranking import Quotas as Quotas
     from langgraph_memory.ranking import Ranking as Ranking
     from langgraph_memory.records import Change as Change
+    from langgraph_memory.records import Document as Document
     from langgraph_memory.records import Episode as Episode
     from langgraph_memory.records import Extraction as Extraction
     from langgraph_memory.records import Hit as Hit
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from langgraph_memory.records import Note as Note
     from langgraph_memory.records import Recalled as Recalled
     from langgraph_memory.records import Receipt as Receipt
+    from langgraph_memory.records import Source as Source
     from langgraph_memory.replies import SavingReply as SavingReply
     from langgraph_memory.reply_stream import ReplyStream as ReplyStream
     from langgraph_memory.sessions import Session as Session
@@ -83,6 +85,7 @@ _MODULE_OF = {
         "ranking": ("Quotas", "Ranking"),
         "records": (
             "Change",
+            "Document",
             "Episode",
             "Extraction",
             "Hit",
@@ -90,6 +93,7 @@ _MODULE_OF = {
             "Note",
             "Recalled",
             "Receipt",
+            "Source",
         ),
         "replies": ("SavingReply",),
         "reply_stream": ("ReplyStream",),

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from langgraph_memory.arguments import TYPES
 from langgraph_memory.operations import value_filter
 from langgraph_memory.records import (
+    Document,
     Episode,
     Kind,
     Message,
     Note,
     Receipt,
     Record,
+    Source,
     normalise,
 )
+from langgraph_memory.scope import TYPES
 from langgraph_memory.store.filters import matches
 
 
@@ -56,8 +58,15 @@ def counts(records: Iterable[Record]) -> dict[str, int]:
     return found
 
 
-def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[Record]:
-    """Return the records to forget; a note goes with its older versions."""
+def doomed(
+    records: Sequence[Record], id: str | None, text: str | None, source: str | None
+) -> list[Record]:
+    """Return the records to forget; a note goes with its older versions, a source with its chunks.
+
+    Sources come first: without them, no chunk holds.
+    """
+    if source is not None:
+        return _of_sources(records, {source})
     if id is not None:
         named = [record for record in records if record.id == id]
     else:
@@ -65,7 +74,15 @@ def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[
         named = [record for record in records if normalise(_own_text(record)) == wanted]
     ids = {record.id for record in named}
     whole = {note.id for note in named if isinstance(note, Note) and note.id == _whole_id(note)}
-    return [record for record in records if record.id in ids or _whole_id(record) in whole]
+    sources = {record.source for record in named if isinstance(record, Source)}
+    return _of_sources(records, sources) or [
+        record for record in records if record.id in ids or _whole_id(record) in whole
+    ]
+
+
+def _of_sources(records: Sequence[Record], names: Collection[str]) -> list[Record]:
+    of_them = [r for r in records if isinstance(r, (Source, Document)) and r.source in names]
+    return sorted(of_them, key=lambda record: record.type != "source")
 
 
 def receipt(records: Sequence[Record]) -> Receipt:
@@ -78,11 +95,21 @@ def receipt(records: Sequence[Record]) -> Receipt:
 
 def _moment(record: Record) -> tuple[datetime, int]:
     moment = record.updated_at if isinstance(record, Note) else record.created_at
-    return moment, record.position if isinstance(record, Message) else 0
+    match record:
+        case Message():
+            return moment, record.position
+        case Document():
+            return moment, -record.position  # a text is read from its beginning
+    return moment, 0
 
 
 def _own_text(record: Record) -> str:
-    return record.task if isinstance(record, Episode) else record.text
+    match record:
+        case Episode():
+            return record.task
+        case Source():
+            return ""  # its name is no text
+    return record.text
 
 
 def _whole_id(record: Record) -> str:

@@ -15,6 +15,7 @@ from langgraph_memory.extraction import Accept
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
+from langgraph_memory.verbs.documents import Documents
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
@@ -22,7 +23,7 @@ from langgraph_memory.verbs.reading import Reading
 from langgraph_memory.verbs.turns import Turns
 
 
-class Memory(Turns, Notes, Episodes, Reading, Forgetting):
+class Memory(Turns, Notes, Episodes, Documents, Reading, Forgetting):
     """Long-term memory of users, projects and agents.
 
     Args:

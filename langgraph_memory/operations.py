@@ -46,7 +46,8 @@ def get_op(namespace: Namespace, id: str) -> GetOp:
 def put_op(record: Record, ttl: float | None = None) -> PutOp:
     """Return the operation that writes a record, for good or for some minutes."""
     namespace = record.owner.namespace(record.type)
-    index: Literal[False] | list[str] = False if record.type == "extraction" else ["search_text"]
+    unsearched = record.type in ("source", "extraction")
+    index: Literal[False] | list[str] = False if unsearched else ["search_text"]
     return PutOp(namespace, record.id, record.to_value(), index, ttl)
 
 
