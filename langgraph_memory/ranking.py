@@ -6,6 +6,7 @@ how recent and how important a record is move it within bounds, so that relevanc
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -52,6 +53,9 @@ class Ranking:
     note_floor: float = 0.45
     """A note is evidence also by this cosine similarity alone: a question in another language
     shares no word with it, and notes, unlike messages, do not all name their speaker."""
+    document_floor: float = 0.28
+    """As `note_floor`, for chunks of documents, which are about more than one thing each;
+    `docs/documents.md` has the figures."""
 
     def relevance(self, cosine: Scores, bm25: Scores) -> Scores:
         """Fuse the two scores of each record into one, 0 to 1.
@@ -82,7 +86,7 @@ class Ranking:
         return sorted(hits, key=lambda hit: -hit.score)
 
     def is_evidence(
-        self, cosine: float, coverage: float, min_relevance: float | None, *, is_note: bool
+        self, cosine: float, coverage: float, min_relevance: float | None, type: str
     ) -> bool:
         """Whether a match reaches the floor.
 
@@ -90,11 +94,12 @@ class Ranking:
             cosine: The cosine similarity to the query.
             coverage: The share of the query's words that are there.
             min_relevance: Replaces the floors; 0 lets everything through.
-            is_note: Whether it is a note, which has a floor of its own besides.
+            type: What was matched; notes and documents have a floor of their own besides.
         """
         if min_relevance is not None:
             return min_relevance <= 0 or cosine + coverage >= min_relevance
-        return cosine + coverage >= self.floor or (is_note and cosine >= self.note_floor)
+        own = {"note": self.note_floor, "document": self.document_floor}.get(type, math.inf)
+        return cosine + coverage >= self.floor or cosine >= own
 
     def _hit(self, evidence: Evidence, now: datetime) -> Hit:
         record = evidence.record

@@ -215,7 +215,7 @@ class Question:
                 match.cosine,
                 match.coverage,
                 self.min_relevance,
-                is_note=match.item.namespace[-1] == "note",
+                match.item.namespace[-1],
             )
             and (record := read_record(match.item)) is not None
             and self._admits(record, now)

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -254,9 +254,9 @@ async def test_a_source_that_is_added_again_is_replaced(memory: Verbs) -> None:
 async def test_the_same_text_again_embeds_and_writes_nothing(clock: ManualClock) -> None:
     embedded: list[str] = []
 
-    def embed(texts: list[str]) -> list[list[float]]:
+    def embed(texts: Sequence[str]) -> list[list[float]]:
         embedded.extend(texts)
-        return HashingEmbeddings().embed_documents(texts)
+        return HashingEmbeddings().embed_documents(list(texts))
 
     with Memory(ChromaStore.in_memory(embed=embed), clock=clock) as memory:
         added = memory.add_document(HANDBOOK, source="h.md", user="ana")

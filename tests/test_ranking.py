@@ -189,31 +189,43 @@ def test_a_hit_says_what_its_score_is_made_of() -> None:
 def test_below_the_floor_of_meaning_and_words_together_is_no_evidence(
     cosine: float, coverage: float, passes: bool
 ) -> None:
-    assert Ranking(floor=0.7).is_evidence(cosine, coverage, None, is_note=False) is passes
+    assert Ranking(floor=0.7).is_evidence(cosine, coverage, None, "message") is passes
 
 
 def test_a_note_is_evidence_by_its_meaning_alone_as_well() -> None:
     ranking = Ranking(floor=0.7, note_floor=0.5)
     for cosine, coverage, passes in ((0.5, 0.0, True), (0.49, 0.1, False), (0.4, 0.3, True)):
-        assert ranking.is_evidence(cosine, coverage, None, is_note=True) is passes
+        assert ranking.is_evidence(cosine, coverage, None, "note") is passes
+
+
+def test_a_document_is_evidence_by_its_meaning_alone_as_well() -> None:
+    ranking = Ranking(floor=0.7, document_floor=0.3)
+    for cosine, coverage, passes in ((0.3, 0.0, True), (0.29, 0.1, False), (0.2, 0.5, True)):
+        assert ranking.is_evidence(cosine, coverage, None, "document") is passes
 
 
 def test_a_floor_of_ones_own_replaces_both() -> None:
-    assert not Ranking().is_evidence(0.9, 0.0, 1.0, is_note=True)
-    assert Ranking(floor=2, note_floor=2).is_evidence(0.9, 0.0, 0.9, is_note=True)
+    assert not Ranking().is_evidence(0.9, 0.0, 1.0, "note")
+    assert Ranking(floor=2, note_floor=2).is_evidence(0.9, 0.0, 0.9, "note")
 
 
 @settings(deadline=None)
-@given(st.floats(-1, 1), UNIT, st.floats(0, 2), st.floats(0, 2), st.booleans())
+@given(
+    st.floats(-1, 1),
+    UNIT,
+    st.floats(0, 2),
+    st.floats(0, 2),
+    st.sampled_from(["note", "message", "document"]),
+)
 def test_a_higher_floor_only_takes_away(
-    cosine: float, coverage: float, one: float, other: float, is_note: bool
+    cosine: float, coverage: float, one: float, other: float, type: str
 ) -> None:
     low, high = sorted((one, other))
     above_low, above_high = (
-        Ranking().is_evidence(cosine, coverage, floor, is_note=is_note) for floor in (low, high)
+        Ranking().is_evidence(cosine, coverage, floor, type) for floor in (low, high)
     )
     assert above_low >= above_high
-    assert Ranking().is_evidence(cosine, coverage, 0, is_note=is_note)
+    assert Ranking().is_evidence(cosine, coverage, 0, type)
 
 
 def test_no_candidates_are_no_hits() -> None:
