@@ -27,10 +27,10 @@ USER = "c-2291"
 
 
 def text_of(chunks: int, seed: int) -> str:
-    """Return a Markdown text of so many chunks, each a section of five sentences."""
+    """Return a Markdown text of so many chunks, each a section of three sentences."""
     dice = random.Random(seed)
     sections = (
-        f"# Section {n}\n\n" + " ".join(f"{sentence(dice)}." for _ in range(5))
+        f"# Section {n}\n\n" + " ".join(f"{sentence(dice)}." for _ in range(3))
         for n in range(chunks)
     )
     return "\n\n".join(sections)
