@@ -52,6 +52,8 @@ RUNS = {
     "team": ["examples.team"],
     "tasks": ["examples.task_agent"],
     "tasks-zh": ["examples.task_agent", "--lang", "zh"],
+    "knowledge": ["examples.knowledge_base"],
+    "knowledge-zh": ["examples.knowledge_base", "--lang", "zh"],
 }
 
 
@@ -139,8 +141,8 @@ def test_the_shop_run_again_gives_the_same_answers_and_stores_nothing_twice(
     assert [days(output)[0] for output in again] == days(printed["en"])
     [database] = path.rglob("sessions.sqlite")
     with Memory(ChromaStore(database.parent)) as memory:
-        assert memory.count(user="c-2291") == {"note": 0, "message": 4, "episode": 2}
-        assert memory.count(user="c-7004") == {"note": 0, "message": 2, "episode": 1}
+        assert memory.count(user="c-2291") == {"note": 0, "message": 4, "episode": 2, "document": 0}
+        assert memory.count(user="c-7004") == {"note": 0, "message": 2, "episode": 1, "document": 0}
 
 
 # -- the others ----------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_onc
         again = run_here("examples.resume_session", "--path", path, "--step", step)
         assert again.strip() == resumed.strip()
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
-        assert memory.count(user="c-2291") == {"note": 0, "message": 2, "episode": 1}
+        assert memory.count(user="c-2291") == {"note": 0, "message": 2, "episode": 1, "document": 0}
         assert [session.thread_id for session in sessions.list("c-2291")] == ["order-17"]
 
 
@@ -173,7 +175,7 @@ def test_a_graph_that_was_there_gets_memory_by_a_few_lines(
         assert "A kilo of Sidamo is 18 euros." in held
         assert "Brews Sidamo" not in held
     with Memory(ChromaStore(folder / "existing")) as memory:
-        assert memory.count(user="c-2291") == {"note": 1, "message": 4, "episode": 2}
+        assert memory.count(user="c-2291") == {"note": 1, "message": 4, "episode": 2, "document": 0}
         for episode in episodes(memory, "c-2291"):
             assert episode.approach == "node: chat; tools: price_of"
     source = (ROOT / "examples" / "existing_graph.py").read_text(encoding="utf-8")
@@ -287,6 +289,33 @@ def test_an_agent_that_failed_takes_another_way_until_it_has_forgotten(
     assert wrong in lesson
     _, *options = RUNS[run]
     assert run_here("examples.task_agent", "--path", folder / run, *options) == printed[run]
+
+
+@pytest.mark.parametrize(
+    ("name", "shipped", "returned", "unknown"),
+    [
+        (
+            "knowledge",
+            "Orders are shipped on Tuesdays and Fridays. (handbook.md, Handbook > Delivery)",
+            "Unopened bags can be returned within {} days. (handbook.md, Handbook > Returns)",
+            "I do not know that: it is not in our documents.",
+        ),
+        (
+            "knowledge-zh",
+            "订单每周二和周五发货。 (handbook.md, 手册 > 配送)",
+            "未开封的咖啡豆可以在{}天内退货。 (handbook.md, 手册 > 退货)",
+            "这个我不知道：我们的资料里没有。",
+        ),
+    ],
+    ids=["en", "zh"],
+)
+def test_the_knowledge_base_answers_from_its_documents_and_knows_when_it_cannot(
+    printed: dict[str, str], name: str, shipped: str, returned: str, unknown: str
+) -> None:
+    answers = [line[4:] for line in printed[name].splitlines() if line.startswith("    ")]
+    before, after = answers[:3], answers[3:]
+    assert before == [shipped, returned.format(14), unknown]
+    assert after == [shipped, returned.format(30), unknown]  # the handbook was replaced
 
 
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
