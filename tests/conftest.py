@@ -6,16 +6,42 @@ on `ChromaStore` and on LangGraph's own `InMemoryStore` with and without an inde
 
 from __future__ import annotations
 
+import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
+from functools import cache
 from inspect import isawaitable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder
+from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder, embedding
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
+
+IN_MEMORY = Path("/dev/shm")
+ROOM = 2 * 1024**3  # bytes; a run takes a tenth of it
+
+
+def pytest_configure() -> None:
+    """Keep the tests' directories in memory where there is room, unless TMPDIR says where.
+
+    A disk makes Chroma wait at each write; what a killed process wrote outlives it on both.
+    """
+    if "TMPDIR" in os.environ or not os.access(IN_MEMORY, os.W_OK):
+        return
+    if shutil.disk_usage(IN_MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+
+
+def pytest_collection_finish() -> None:
+    """Spare each collection of garbage the walk over all modules and tests."""
+    gc.collect()
+    gc.freeze()
 
 
 class Verbs:
@@ -77,9 +103,17 @@ def chroma_memory(clock: ManualClock) -> Iterator[Memory]:
         yield opened
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _weights_loaded_once() -> Iterator[None]:
+    """Let all encoders of this process share what takes a second to load."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedding, "_load_encoder", cache(embedding._load_encoder))
+        yield
+
+
 @pytest.fixture(scope="session")
 def encoder() -> UniversalSentenceEncoder:
-    """The embedded default, loaded once."""
+    """The embedded default."""
     return UniversalSentenceEncoder()
 
 
