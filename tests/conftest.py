@@ -6,14 +6,9 @@ on `ChromaStore` and on LangGraph's own `InMemoryStore` with and without an inde
 
 from __future__ import annotations
 
-import gc
-import os
-import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cache
 from inspect import isawaitable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,26 +17,16 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder, embedding
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
-
-IN_MEMORY = Path("/dev/shm")
-ROOM = 2 * 1024**3  # bytes; a run takes a tenth of it
+from tests import machine
 
 
 def pytest_configure() -> None:
-    """Keep the tests' directories in memory where there is room, unless TMPDIR says where.
-
-    A disk makes Chroma wait at each write; what a killed process wrote outlives it on both.
-    """
-    if "TMPDIR" in os.environ or not os.access(IN_MEMORY, os.W_OK):
-        return
-    if shutil.disk_usage(IN_MEMORY).free > ROOM:
-        os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+    machine.keep_directories_in_memory()
+    machine.keep_few_indexes()
 
 
 def pytest_collection_finish() -> None:
-    """Spare each collection of garbage the walk over all modules and tests."""
-    gc.collect()
-    gc.freeze()
+    machine.keep_what_is_loaded()
 
 
 class Verbs:
