@@ -26,7 +26,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    machine.keep_what_is_loaded()
+    machine.collect_garbage_less()
 
 
 class Verbs:
