@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import runpy
+import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +26,6 @@ from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import episodes
 
 ROOT = Path(__file__).parents[2]
-
-Run = Callable[..., str]
 
 NO_NETWORK = """
     import os
@@ -40,13 +41,9 @@ NO_NETWORK = """
     connect = socket.socket.connect
     socket.socket.connect = socket.socket.connect_ex = refuse
 """
-RUNS = {
+WITH_PROCESSES = {
     "en": ["examples.coffee_shop", "--show"],
-    "zh": ["examples.coffee_shop", "--lang", "zh"],
     "resume": ["examples.resume_session"],
-    "existing": ["examples.existing_graph"],
-    "facts": ["examples.facts"],
-    "facts-zh": ["examples.facts", "--lang", "zh"],
     "saving": ["examples.self_saving"],
     "preferences": ["examples.preferences"],
     "team": ["examples.team"],
@@ -54,6 +51,13 @@ RUNS = {
     "tasks-zh": ["examples.task_agent", "--lang", "zh"],
     "knowledge": ["examples.knowledge_base"],
     "knowledge-zh": ["examples.knowledge_base", "--lang", "zh"],
+}
+"""Examples that start processes, and so show that what they remember outlives one."""
+IN_ONE_PROCESS = {
+    "zh": [["examples.coffee_shop", "--lang", "zh", "--day", str(day)] for day in range(3)],
+    "existing": [["examples.existing_graph"]],
+    "facts": [["examples.facts"]],
+    "facts-zh": [["examples.facts", "--lang", "zh"]],
 }
 
 
@@ -64,33 +68,41 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def printed(folder: Path) -> dict[str, str]:
-    """Run all examples, each in a folder of its own, and return what they printed."""
+    """Run all examples, each in a folder of its own, and return what they printed.
+
+    None reaches a network: what they ask of one is noted in the file `attempts`.
+    """
     (folder / "sitecustomize.py").write_text(textwrap.dedent(NO_NETWORK))
     env = {**os.environ, "PYTHONPATH": str(folder), "ATTEMPTS": str(folder / "attempts")}
     env = {name: value for name, value in env.items() if not name.startswith("OPENAI")}
 
     def run(name: str) -> str:
-        module, *options = RUNS[name]
+        module, *options = WITH_PROCESSES[name]
         command = [sys.executable, "-m", module, "--path", str(folder / name), *options]
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, ""), name
         return done.stdout
 
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(RUNS, pool.map(run, RUNS), strict=True))
+        texts = dict(zip(WITH_PROCESSES, pool.map(run, WITH_PROCESSES), strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTEMPTS", env["ATTEMPTS"])
+        for method in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, method, getattr(socket.socket, method))
+        exec(textwrap.dedent(NO_NETWORK), {})
+        for name, runs in IN_ONE_PROCESS.items():
+            texts[name] = "".join(run_here(*run, "--path", folder / name) for run in runs)
+    return texts
 
 
-@pytest.fixture
-def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that runs an example in this process, and returns what it printed."""
-
-    def run(module: str, *options: object) -> str:
-        monkeypatch.setattr(sys, "argv", [module, *map(str, options)])
-        monkeypatch.delitem(sys.modules, module, raising=False)  # as in a process of its own
+def run_here(module: str, *options: object) -> str:
+    """Run an example in this process, and return what it printed."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setattr(sys, "argv", [module, *map(str, options)])
+        patch.delitem(sys.modules, module, raising=False)  # as in a process of its own
         runpy.run_module(module, run_name="__main__")
-        return capsys.readouterr().out
-
-    return run
+    return printed.getvalue()
 
 
 def days(printed: str) -> list[str]:
@@ -134,7 +146,7 @@ def test_the_shop_shows_what_it_stores(printed: dict[str, str]) -> None:
 
 
 def test_the_shop_run_again_gives_the_same_answers_and_stores_nothing_twice(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     path = folder / "en"
     again = [run_here("examples.coffee_shop", "--path", path, "--day", day) for day in range(3)]
@@ -149,7 +161,7 @@ def test_the_shop_run_again_gives_the_same_answers_and_stores_nothing_twice(
 
 
 def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_once(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     begun, resumed = printed["resume"].split("-- resume --")
     assert "waiting: Shall I place this order? Two kilos of Sidamo" in begun
@@ -165,7 +177,7 @@ def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_onc
 
 
 def test_a_graph_that_was_there_gets_memory_by_a_few_lines(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     again = run_here("examples.existing_graph", "--path", folder / "existing")
     for output in (printed["existing"], again):
@@ -203,13 +215,13 @@ def test_a_fact_that_changed_is_told_as_it_is_now_and_a_mistake_is_taken_back(
 
 
 def test_the_facts_begin_anew_when_they_are_run_again(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     assert run_here("examples.facts", "--path", folder / "facts") == printed["facts"]
 
 
 def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     first, second = printed["saving"].split("session 2:")
     assert "我叫小明，是一名后端开发工程师\n    你好，小明！很高兴认识你。\n" in first
@@ -227,7 +239,7 @@ def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
 
 
 def test_a_preference_that_is_told_once_is_known_in_another_process(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     told, asked = printed["preferences"].split("dev-17, ask:")
     note = "remembered: ['The user prefers TypeScript to JavaScript in code examples']"
@@ -336,7 +348,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 
 def test_the_shop_gives_a_real_model_the_memory_of_the_customer(
-    server: OpenAIServer, tmp_path: Path, run_here: Run
+    server: OpenAIServer, tmp_path: Path
 ) -> None:
     options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini", "--day"]
     answers = [run_here("examples.coffee_shop", *options, day) for day in range(3)]
@@ -350,7 +362,7 @@ def test_the_shop_gives_a_real_model_the_memory_of_the_customer(
 
 
 def test_a_real_model_is_given_the_fact_that_counts_now(
-    server: OpenAIServer, tmp_path: Path, run_here: Run
+    server: OpenAIServer, tmp_path: Path
 ) -> None:
     run_here("examples.facts", "--path", tmp_path, "--model", "openai:gpt-4o-mini")
     first, second = (request.body["messages"][1]["content"] for request in server.requests)
@@ -359,7 +371,7 @@ def test_a_real_model_is_given_the_fact_that_counts_now(
 
 
 def test_a_real_model_proposes_and_reads_what_was_kept(
-    server: OpenAIServer, tmp_path: Path, run_here: Run
+    server: OpenAIServer, tmp_path: Path
 ) -> None:
     proposals = iter([["用户叫小明"], None, "The user prefers TypeScript", None])
 
