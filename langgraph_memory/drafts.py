@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from langgraph.store.base import PutOp, SearchOp
 
@@ -40,7 +40,7 @@ from langgraph_memory.records import Change, Extraction, Message, Note, Status
 from langgraph_memory.rulings import Pair, pairs
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import Band
-from langgraph_memory.store.ops import HybridOp, Match, Scores
+from langgraph_memory.store.ops import HybridOp, Match, Scores, Searched
 
 NEIGHBOURS = 5
 """Notes that a candidate is compared with, the most alike."""
@@ -184,7 +184,7 @@ class Draft:
         for status in self._statuses:
             filter = {**self.among, "status": status}
             if hybrid:
-                searches.append(HybridOp((namespace,), query, _by_meaning, filter, NEIGHBOURS))
+                searches.append(HybridOp((namespace,), query, _ByMeaning(), filter, NEIGHBOURS))
             else:
                 searches.append(SearchOp(namespace, query=query, filter=filter, limit=NEIGHBOURS))
         if self.review:
@@ -215,8 +215,9 @@ class Draft:
         namespace = note.owner.namespace("note")
         found: dict[str, Neighbour] = {}
         for each in items:
-            item, cosine = (each.item, each.cosine) if isinstance(each, Match) else (each, None)
-            cosine = (getattr(item, "score", None) or 0.0) if cosine is None else cosine
+            item, cosine = each, (getattr(each, "score", None) or 0.0)
+            if isinstance(each, Match):
+                item, cosine = each.item, each.scores["relevance"]
             if tuple(item.namespace) != namespace:
                 continue
             record = read_record(item)
@@ -328,5 +329,10 @@ def _is_as_read(message: Message, now: Message | None) -> bool:
     return now is not None and now.text == message.text
 
 
-def _by_meaning(cosine: Scores, bm25: Scores) -> Scores:
-    return cosine
+class _ByMeaning:
+    """Ranks notes by their cosine similarity alone."""
+
+    columns: ClassVar[None] = None
+
+    def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+        return [{"relevance": each.cosine} for each in searched]

@@ -173,6 +173,19 @@ class LexicalIndex:
         posting = self._postings.get(term)
         return 0 if posting is None else int(np.count_nonzero(alive[posting.view(len(alive))[0]]))
 
+    def lengths(self, rows: int) -> NDArray[np.float32]:
+        """Return how many terms each of the first rows has; not to be changed."""
+        return self._lengths[:rows]
+
+    def postings(self, term: str, alive: Alive) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the rows that are alive and have a term, ascending, and how often they have it."""
+        posting = self._postings.get(term)
+        if posting is None:
+            return np.zeros(0, np.int32), np.zeros(0, np.float32)
+        where, counts = posting.view(len(alive))
+        living = alive[where]
+        return where[living], counts[living]
+
     def scores(
         self, weights: Mapping[str, float], alive: Alive
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -7,7 +7,7 @@ brought up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -16,22 +16,21 @@ from typing import Any, cast
 import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
 
-from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
+from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.operations import ALL, get_op, newest_op, read_record, value_filter
-from langgraph_memory.ranking import Evidence, Ranking, Scores
+from langgraph_memory.ranking import Evidence, Ranking, distinct
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
+from langgraph_memory.relevance import ranker_of
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import TYPES, Owner, RecordType
 from langgraph_memory.store.filters import ExtendedFilter, matches
-from langgraph_memory.store.ops import HybridOp, Match
+from langgraph_memory.store.ops import HybridOp, Match, Ranker, Searched
 from langgraph_memory.store.rows import Namespace
 
 PROFILE_NOTES = 20
 """All notes are in every prompt while there are at most so many."""
 RECENT_MESSAGES = 6
 EPISODES = 3
-
-Fusion = Callable[[Scores, Scores], Scores]
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
 _WIDE = 1_000  # candidates where some are left out afterwards
@@ -132,7 +131,7 @@ class Question:
             query=self.query,
             profile=_profile(few, pinned, self.as_of, now),
             recent=self._recent(*said),
-            hits=tuple((found if wants_episodes else hits)[: self.limit]),
+            hits=tuple(distinct(found if wants_episodes else hits, self.limit)),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
             nothing_known=not any(self._tells(hit, ranking) for hit in found),
             exact=all(getattr(result, "exact", True) for result in searched),
@@ -154,18 +153,20 @@ class Question:
     def _moment(self) -> str | None:
         return None if self.as_of is None else self.as_of.isoformat()
 
-    def _namespaces(self) -> tuple[list[Any], list[Any]]:
-        """Return the namespaces of what is known, and those of past tasks."""
+    @property
+    def _searched_types(self) -> tuple[RecordType, ...]:
         if self.types is not None:
-            types = self.types
-        else:
-            types = ("note",) if self.kinds is not None else TYPES
-        known = [owner.namespace(t) for owner in self.owners for t in types if t != "episode"]
-        tasks = [owner.namespace(t) for owner in self.owners for t in types if t == "episode"]
-        return known, tasks
+            return self.types
+        return ("note",) if self.kinds is not None else TYPES
+
+    def _namespaces(self, type: RecordType) -> tuple[Namespace, ...]:
+        return tuple(owner.namespace(type) for owner in self.owners)
+
+    def _ranker(self, type: RecordType, ranking: Ranking) -> Ranker:
+        return ranker_of(type, self.query, ranking, self.as_of or self.now)
 
     def _searches(self, ranking: Ranking, hybrid: bool, searches: bool) -> list[Any]:
-        if not self.query.strip():
+        if not any(map(str.isalnum, self.query)):
             return []
         narrowed = any(each is not None for each in (self.kinds, self.as_of, self.expired))
         wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit) + len(self.known)
@@ -177,14 +178,15 @@ class Question:
                     limit=wide if searches and not self.hidden else ALL,
                     refresh_ttl=False,
                 )
-                for group in self._namespaces()
-                for namespace in group
+                for type in self._searched_types
+                for namespace in self._namespaces(type)
             ]
         filter = self._pushed_down()
         return [
-            HybridOp(tuple(group), self.query, relevance, filter, wide)
-            for group, relevance in zip(self._namespaces(), _fusions(ranking), strict=True)
-            if group
+            HybridOp(
+                self._namespaces(type), self.query, self._ranker(type, ranking), filter, wide
+            )
+            for type in self._searched_types
         ]
 
     def _pushed_down(self) -> dict[str, Any]:
@@ -200,12 +202,12 @@ class Question:
         if not found or isinstance(found[0], Match):
             return found
         items = self._asked_for(searched)
-        groups = zip(self._namespaces(), _fusions(ranking), strict=True)
         return [
             match
-            for group, relevance in groups
-            for match in _compare_words(
-                self.query, [item for item in items if tuple(item.namespace) in group], relevance
+            for type in self._searched_types
+            for match in _ranked(
+                [item for item in items if item.namespace[-1] == type],
+                self._ranker(type, ranking),
             )
         ]
 
@@ -217,23 +219,30 @@ class Question:
 
     def _evidence(
         self, matched: Sequence[Match], ranking: Ranking, now: datetime
-    ) -> list[Evidence]:
-        return [
-            Evidence(record, *match[1:])
-            for match in matched
-            if ranking.is_evidence(  # before it is read: most are not
-                match.cosine,
-                match.coverage,
-                self.min_relevance,
-                match.item.namespace[-1],
-            )
-            and (record := read_record(match.item)) is not None
-            and self._admits(record, now)
-        ]
+    ) -> Iterator[Evidence]:
+        """Yield what was found of the types of which something is known about the question."""
+        for type in self._searched_types:
+            found = [match for match in matched if match.item.namespace[-1] == type]
+            if not self._is_known(type, found, ranking):
+                continue  # before it is read: most is not
+            read = ((read_record(match.item), match) for match in found)
+            held = [
+                (record, match)
+                for record, match in read
+                if record is not None and self._admits(record, now)
+            ]
+            if self._is_known(type, [match for _, match in held], ranking):
+                yield from (Evidence(record, match.scores) for record, match in held)
+
+    def _is_known(self, type: RecordType, found: Sequence[Match], ranking: Ranking) -> bool:
+        best = max((match.scores["evidence"] for match in found), default=None)
+        return best is not None and ranking.is_known(type, best, self.min_relevance)
 
     def _asked_for(self, searched: Sequence[Any]) -> list[SearchItem]:
         """Return what a store that does not take our own operations found, filtered."""
-        asked = [namespace for group in self._namespaces() for namespace in group]
+        asked = [
+            namespace for type in self._searched_types for namespace in self._namespaces(type)
+        ]
         filter = self._pushed_down()
         return [
             item
@@ -272,8 +281,7 @@ class Question:
         """Whether a hit says something about the query; a like task is only worth a look."""
         if not isinstance(hit.record, Episode):
             return True
-        cosine, coverage = hit.parts["cosine"], hit.parts["coverage"]
-        return ranking.is_evidence(cosine, coverage, self.min_relevance, "message")
+        return ranking.is_known("message", hit.parts["evidence"], self.min_relevance)
 
     def _admits(self, record: Record, now: datetime) -> bool:
         if self.kinds is not None and not (isinstance(record, Note) and record.kind in self.kinds):
@@ -358,16 +366,21 @@ def said_at(item: Any) -> tuple[str, datetime, int]:
     return str(value.get("created_at")), item.updated_at, value.get("position") or 0
 
 
-def _fusions(ranking: Ranking) -> tuple[Fusion, Fusion]:
-    """Return how relevance is made of what is known, and of past tasks."""
-    return ranking.relevance, ranking.episode_relevance
-
-
-def _compare_words(query: str, items: Sequence[SearchItem], relevance: Fusion) -> list[Match]:
+def _ranked(items: Sequence[SearchItem], ranker: Ranker) -> list[Match]:
+    """Rank what a store brought up that does not take our own operations."""
+    if not items:
+        return []
     index = LexicalIndex()
     index.extend([tokens(str(item.value.get("search_text", ""))) for item in items])
     alive = np.ones(len(items), np.bool_)
-    bm25, coverage = index.scores(query_weights(query, [(index, alive)]), alive)
     cosine = np.array([item.score or 0.0 for item in items], np.float32)
-    scores = np.stack([cosine, bm25, coverage, relevance(cosine, bm25)], axis=1)
-    return [Match(cast(Any, item), *row) for item, row in zip(items, scores.tolist(), strict=True)]
+    view = None
+    if ranker.columns is not None:
+        columns = ranker.columns()
+        columns.append(cast(Any, items))
+        view = columns.view(alive)
+    [scores] = ranker([Searched(cosine, index, alive, alive, view)])
+    return [
+        Match(cast(Any, item), {name: float(of[row]) for name, of in scores.items()})
+        for row, item in enumerate(items)
+    ]

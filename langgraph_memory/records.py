@@ -208,9 +208,11 @@ class Message(_Stored):
         return record_id("message", thread_id, message_id)
 
     def to_value(self) -> dict[str, Any]:
-        """Return the message as a JSON dict, with the text that is embedded."""
-        search_text = f"[{long_date(self.created_at)}] {self.speaker}: {self.text}"
-        return {**_Stored.to_value(self), "search_text": search_text}
+        """Return the message as a JSON dict, with the text that is embedded.
+
+        Who said it, and when, is not in it: that is compared by itself.
+        """
+        return {**_Stored.to_value(self), "search_text": self.text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

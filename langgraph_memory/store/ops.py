@@ -5,15 +5,17 @@ They stand in a batch beside LangGraph's own, so that all that a recall reads co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.lexical import LexicalIndex
 from langgraph_memory.store.rows import Namespace, StoredItem
 
 Scores = NDArray[np.float32]
+Flags = NDArray[np.bool_]
 T = TypeVar("T")
 
 
@@ -27,15 +29,58 @@ class Found(list[T]):
         in namespaces too large for memory: it misses about one neighbour in a hundred."""
 
 
+class Columns(Protocol):
+    """What a ranker wants to know of every item, worked out once: items do not change."""
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+
+    def append(self, items: Sequence[StoredItem]) -> None:
+        """Append a row for each item."""
+
+    def view(self, alive: Flags) -> Any:
+        """Return what a ranker is given about the first rows; it is not changed by later ones.
+
+        Args:
+            alive: Whether each row is the newest of its item, shape `(rows,)`.
+        """
+
+
+class Searched(NamedTuple):
+    """The items of a namespace as a ranker is given them: a row each, of shape `(rows,)`."""
+
+    cosine: Scores
+    """The similarity to the query, -1 to 1; 0 for an item that is not indexed."""
+    lexical: LexicalIndex
+    alive: Flags
+    """Whether each row is the newest of its item, and has not expired; others count nowhere."""
+    chosen: Flags
+    """Whether it is alive and meets the filter: only those are found."""
+    columns: Any = None
+    """What the ranker's columns know of the rows."""
+
+
+class Ranker(Protocol):
+    """How items are ranked. The store knows nothing of what it is that it ranks."""
+
+    @property
+    def columns(self) -> type[Columns] | None:
+        """Made once for each namespace in memory, and appended to as it is."""
+
+    def __call__(self, searched: Sequence[Searched]) -> Sequence[Mapping[str, Scores]]:
+        """Return for each namespace the scores of its rows by their names, shape `(rows,)` each.
+
+        One of them is `relevance`, by which the rows of all namespaces are ranked.
+        """
+
+
 class HybridOp(NamedTuple):
     """Search some namespaces by meaning and by words at once; the result is `Found[Match]`."""
 
     namespaces: tuple[Namespace, ...]
     """Whole namespaces, not prefixes."""
     query: str
-    relevance: Callable[[Scores, Scores], Scores]
-    """From each item's cosine similarity and BM25 score (shape `(items,)`) to what it is ranked
-    by."""
+    ranker: Ranker
     filter: dict[str, Any] | None = None
     limit: int = 10
 
@@ -52,16 +97,12 @@ class NewestOp(NamedTuple):
 
 
 class Match(NamedTuple):
-    """An item that a `HybridOp` found, with the parts of its relevance.
+    """An item that a `HybridOp` found, with what the ranker made of it.
 
     The item is the store's own: it must not be changed.
     """
 
     item: StoredItem
-    cosine: float
-    """-1 to 1; 0 for an item that is not indexed."""
-    bm25: float
-    coverage: float
-    """The share of the query's words, weighted by how rare they are, that the item has: 0 to 1."""
-    relevance: float
-    """What `HybridOp.relevance` made of it, among all items searched."""
+    scores: dict[str, float]
+    """The ranker's scores by their names."""
+

@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.store.filters import matches
+from langgraph_memory.store.ops import Columns
 from langgraph_memory.store.rows import Namespace, StoredItem
 from langgraph_memory.store.vector_clock import VectorClock
 
 _MASKS_KEPT = 8
 _BLOCK = 64  # rows looked at together for the newest: more than are usually asked for
 _EMPTY_BYTES = 8_000  # a partition and its index, of a user who has nothing
-_ROW_OVERHEAD_BYTES = 1_200  # a decoded item, its postings and entries, measured on messages
+_ROW_OVERHEAD_BYTES = 1_350  # a decoded item, its postings, entries, columns: of a message
 
 
 class Snapshot(NamedTuple):
@@ -57,6 +58,7 @@ class Partition:
         self._masks: OrderedDict[str, _Mask] = OrderedDict()
         self._mask_lock = threading.Lock()
         self._orders: dict[str, list[int]] = {}
+        self._columns: dict[type[Columns], Columns] = {}
         self._ends: NDArray[np.float64] | None = None  # of each row; None while all live for ever
         self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
 
@@ -177,6 +179,15 @@ class Partition:
             mask = self._mask(filter)
             mask.extend_down(self._items, 0, snapshot.rows)
             return alive & mask.values[: snapshot.rows]
+
+    def columns(self, kind: type[Columns], snapshot: Snapshot) -> Any:
+        """Return what columns of a kind know of the rows, which are worked out once a row."""
+        with self._mask_lock:
+            columns = self._columns.get(kind)
+            if columns is None:
+                columns = self._columns[kind] = kind()
+            columns.append(self._items[len(columns) : snapshot.rows])
+            return columns.view(snapshot.alive)
 
     def newest(
         self, filter: Mapping[str, Any] | None, snapshot: Snapshot, by: str | None = None

@@ -20,11 +20,10 @@ from langgraph.store.base import (
 from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
-from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.collection import Collection, Pair, Source
 from langgraph_memory.store.large import LargeReader, ScopeName
-from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores
-from langgraph_memory.store.partition import Partition
+from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores, Searched
+from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.rows import Address, Namespace, StoredItem
 
 T = TypeVar("T")
@@ -144,30 +143,40 @@ class Reader:
         pairs = [(partition, snapshot) for partition, snapshot in pairs if snapshot.rows]
         if not pairs:
             return []
-        weights = query_weights(
-            op.query, [(part.lexical, snapshot.alive) for part, snapshot in pairs]
+        searched = [_searched(op, vector, *pair) for pair in pairs]
+        scores = op.ranker(searched)
+        relevance = np.concatenate(
+            [
+                np.where(each.chosen, named["relevance"], np.float32(-np.inf))
+                for each, named in zip(searched, scores, strict=True)
+            ]
         )
-        parts = []
-        for partition, snapshot in pairs:
-            bm25, coverage = partition.lexical.scores(weights, snapshot.alive)
-            cosine = np.zeros(snapshot.rows, np.float32)
-            if vector is not None:
-                cosine = partition.similarities(vector, snapshot)
-                cosine[np.isneginf(cosine)] = 0
-            parts.append((cosine, bm25, coverage, partition.select(op.filter, snapshot)))
-        cosine, bm25, coverage, chosen = map(np.concatenate, zip(*parts, strict=True))
-        # What is dead or filtered out must not stretch the scale of what is there.
-        relevance = np.full(len(chosen), -np.inf, np.float32)
-        relevance[chosen] = op.relevance(cosine[chosen], bm25[chosen])
         best = top(relevance, op.limit)
         starts = np.cumsum([0, *(snapshot.rows for _, snapshot in pairs)])
         which = np.searchsorted(starts, best, side="right") - 1
         rows = best - starts[which]
-        items = (
-            pairs[i][0].item(row) for i, row in zip(which.tolist(), rows.tolist(), strict=True)
-        )
-        scores = (column[best].tolist() for column in (cosine, bm25, coverage, relevance))
-        return [Match(*match) for match in zip(items, *scores, strict=True)]
+        return [
+            Match(pairs[i][0].item(row), {name: float(of[row]) for name, of in scores[i].items()})
+            for i, row in zip(which.tolist(), rows.tolist(), strict=True)
+        ]
+
+
+def _searched(
+    op: HybridOp, vector: NDArray[np.float32] | None, partition: Partition, snapshot: Snapshot
+) -> Searched:
+    """Return a partition as a ranker is given it."""
+    cosine = np.zeros(snapshot.rows, np.float32)
+    if vector is not None:
+        cosine = partition.similarities(vector, snapshot)
+        cosine[np.isneginf(cosine) | ~snapshot.alive] = 0
+    kind = op.ranker.columns
+    return Searched(
+        cosine=cosine,
+        lexical=partition.lexical,
+        alive=snapshot.alive,
+        chosen=partition.select(op.filter, snapshot),
+        columns=None if kind is None else partition.columns(kind, snapshot),
+    )
 
 
 def _names(op: Any) -> Sequence[ScopeName]:

@@ -151,6 +151,12 @@ class Verbs:
         return BLIND if embeddings is None else band_of(name_of(embeddings))
 
     @property
+    def _ranking(self) -> Ranking:
+        """The ranking, with floors for the store's embedder."""
+        embeddings = getattr(self.store, "embeddings", None)
+        return self.ranking.with_floors_of("" if embeddings is None else name_of(embeddings))
+
+    @property
     def _searches(self) -> bool:
         """Whether a store that is not ours searches by meaning, so that the best come first."""
         return bool(getattr(self.store, "index_config", True))

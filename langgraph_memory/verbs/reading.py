@@ -74,11 +74,11 @@ class Reading(Verbs):
             expired=self._expired,
             redact=self.redact,
         )
-        results = self.store.batch(question.ops(self.ranking, self._hybrid, self._searches))
+        results = self.store.batch(question.ops(self._ranking, self._hybrid, self._searches))
         while (narrowed := question.narrowed(results)) is not None:
-            question, ops = narrowed, narrowed.ops(self.ranking, self._hybrid, self._searches)
+            question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
             results = self.store.batch(ops)
-        recalled = question.answer(results, self.ranking, as_of or self.clock())
+        recalled = question.answer(results, self._ranking, as_of or self.clock())
         if ops := lesson_ops(recalled):
             recalled = with_lessons(recalled, self.store.batch(ops), as_of, self.clock())
         return recalled
@@ -117,11 +117,11 @@ class Reading(Verbs):
             expired=self._expired,
             redact=self.redact,
         )
-        results = await self.store.abatch(question.ops(self.ranking, self._hybrid, self._searches))
+        results = await self.store.abatch(question.ops(self._ranking, self._hybrid, self._searches))
         while (narrowed := question.narrowed(results)) is not None:
-            question, ops = narrowed, narrowed.ops(self.ranking, self._hybrid, self._searches)
+            question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
             results = await self.store.abatch(ops)
-        recalled = question.answer(results, self.ranking, as_of or self.clock())
+        recalled = question.answer(results, self._ranking, as_of or self.clock())
         if ops := lesson_ops(recalled):
             recalled = with_lessons(recalled, await self.store.abatch(ops), as_of, self.clock())
         return recalled
