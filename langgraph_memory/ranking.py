@@ -181,24 +181,26 @@ def distinct(hits: Sequence[Hit], limit: int) -> list[Hit]:
         hits: Best first.
         limit: How many at most.
     """
-    own = {_wording(hit) for hit in hits if hit.record.owner.kind == "user"}
-    shared: set[tuple[str, str]] = set()
+    kept = list(_first_of_each_wording(hits))
+    told = {id for hit in kept[:limit] if isinstance(hit.record, Note) for id in hit.record.sources}
+    rest = (hit for hit in kept if not (isinstance(hit.record, Message) and hit.record.id in told))
+    return list(islice(rest, limit))
+
+
+def _first_of_each_wording(hits: Sequence[Hit]) -> Iterable[Hit]:
+    """Leave out what is shared in words that the user, or a better hit that is shared, has."""
+    shared = [hit for hit in hits if hit.record.owner.kind != "user"]
+    if not shared:
+        return hits
+    texts = {_wording(hit) for hit in hits if hit.record.owner.kind == "user"}
     kept = []
     for hit in hits:
         if hit.record.owner.kind != "user":
-            wording = _wording(hit)
-            if wording in own or wording in shared:
+            if _wording(hit) in texts:
                 continue
-            shared.add(wording)
+            texts.add(_wording(hit))
         kept.append(hit)
-    told = {
-        source
-        for hit in kept[:limit]
-        if isinstance(hit.record, Note)
-        for source in hit.record.sources
-    }
-    left = (hit for hit in kept if not (isinstance(hit.record, Message) and hit.record.id in told))
-    return list(islice(left, limit))
+    return kept
 
 
 def _wording(hit: Hit) -> tuple[str, str]:

@@ -7,10 +7,11 @@ brought up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, cast
 
 import numpy as np
@@ -24,7 +25,7 @@ from langgraph_memory.relevance import ranker_of
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import TYPES, Owner, RecordType
 from langgraph_memory.store.filters import ExtendedFilter, matches
-from langgraph_memory.store.ops import HybridOp, Match, Ranker, Searched
+from langgraph_memory.store.ops import Found, HybridOp, Match, Ranker, Searched
 from langgraph_memory.store.rows import Namespace
 
 PROFILE_NOTES = 20
@@ -123,19 +124,21 @@ class Question:
         newest = list(map(_lying_in, (*notes, *notes, *spoken), newest))
         few, pinned, said = newest[: len(notes)], newest[len(notes) : -2], newest[-2:]
         matched = self._matched(searched, ranking)
-        found = ranking.hits(self._evidence(matched, ranking, now), now)
-        hits = [hit for hit in found if not isinstance(hit.record, Episode)]
-        tasks = [hit for hit in found if isinstance(hit.record, Episode)]
+        found_at_all = chain.from_iterable(found for _, found in matched)
+        evidence = (self._evidence(*each, ranking, now) for each in matched)
+        told = ranking.hits(chain.from_iterable(evidence), now)
+        hits = [hit for hit in told if not isinstance(hit.record, Episode)]
+        tasks = [hit for hit in told if isinstance(hit.record, Episode)]
         wants_episodes = self.types is not None and "episode" in self.types
         return Recalled(
             query=self.query,
             profile=_profile(few, pinned, self.as_of, now),
             recent=self._recent(*said),
-            hits=tuple(distinct(found if wants_episodes else hits, self.limit)),
+            hits=tuple(distinct(told if wants_episodes else hits, self.limit)),
             episodes=tuple(tasks[: self.limit if wants_episodes else EPISODES]),
-            nothing_known=not any(self._tells(hit, ranking) for hit in found),
+            nothing_known=not any(self._tells(hit, ranking) for hit in told),
             exact=all(getattr(result, "exact", True) for result in searched),
-            empty=not (any(newest) or any(map(self._is_elsewhere, matched))),
+            empty=not (any(newest) or any(map(self._is_elsewhere, found_at_all))),
         )
 
     # -- parts of the above --
@@ -169,7 +172,7 @@ class Question:
         if not any(map(str.isalnum, self.query)):
             return []
         narrowed = any(each is not None for each in (self.kinds, self.as_of, self.expired))
-        wide = _WIDE if narrowed or not hybrid else max(30, 3 * self.limit) + len(self.known)
+        wide = _WIDE if narrowed or not hybrid else 2 * self.limit + 10 + len(self.known)
         if not hybrid:
             return [
                 SearchOp(
@@ -197,18 +200,23 @@ class Question:
         known |= {"edition": {"$nin": sorted(self.hidden)}} if self.hidden else {}
         return ExtendedFilter({**known, **value_filter(self.filter or {})})
 
-    def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:
-        found: list[Any] = [entry for result in searched for entry in result]
-        if not found or isinstance(found[0], Match):
-            return found
+    def _matched(
+        self, searched: Sequence[Any], ranking: Ranking
+    ) -> list[tuple[RecordType, Found[Match]]]:
+        """Return what was found of each type."""
+        types = self._searched_types if searched else ()
+        if isinstance(next(chain.from_iterable(searched), None), Match):
+            return list(zip(types, searched, strict=True))
         items = self._asked_for(searched)
         return [
-            match
-            for type in self._searched_types
-            for match in _ranked(
-                [item for item in items if item.namespace[-1] == type],
-                self._ranker(type, ranking),
+            (
+                type,
+                _ranked(
+                    [item for item in items if item.namespace[-1] == type],
+                    self._ranker(type, ranking),
+                ),
             )
+            for type in types
         ]
 
     def _is_elsewhere(self, match: Match) -> bool:
@@ -218,25 +226,20 @@ class Question:
         return not here and value.get("message_id") not in self.known
 
     def _evidence(
-        self, matched: Sequence[Match], ranking: Ranking, now: datetime
-    ) -> Iterator[Evidence]:
-        """Yield what was found of the types of which something is known about the question."""
-        for type in self._searched_types:
-            found = [match for match in matched if match.item.namespace[-1] == type]
-            if not self._is_known(type, found, ranking):
-                continue  # before it is read: most is not
-            read = ((read_record(match.item), match) for match in found)
-            held = [
-                (record, match)
-                for record, match in read
-                if record is not None and self._admits(record, now)
-            ]
-            if self._is_known(type, [match for _, match in held], ranking):
-                yield from (Evidence(record, match.scores) for record, match in held)
-
-    def _is_known(self, type: RecordType, found: Sequence[Match], ranking: Ranking) -> bool:
-        best = max((match.scores["evidence"] for match in found), default=None)
-        return best is not None and ranking.is_known(type, best, self.min_relevance)
+        self, type: RecordType, found: Found[Match], ranking: Ranking, now: datetime
+    ) -> list[Evidence]:
+        """Return what was found of a type, if something of it is known about the question."""
+        best = found.highest.get("evidence", -math.inf)
+        if not ranking.is_known(type, best, self.min_relevance):
+            return []  # unread: most is
+        admitted = [
+            Evidence(record, match.scores)
+            for match in found
+            if (record := read_record(match.item)) is not None and self._admits(record, now)
+        ]
+        if len(admitted) < len(found):  # the best may be among those that are not
+            best = max((each.scores["evidence"] for each in admitted), default=-math.inf)
+        return admitted if ranking.is_known(type, best, self.min_relevance) else []
 
     def _asked_for(self, searched: Sequence[Any]) -> list[SearchItem]:
         """Return what a store that does not take our own operations found, filtered."""
@@ -366,10 +369,10 @@ def said_at(item: Any) -> tuple[str, datetime, int]:
     return str(value.get("created_at")), item.updated_at, value.get("position") or 0
 
 
-def _ranked(items: Sequence[SearchItem], ranker: Ranker) -> list[Match]:
+def _ranked(items: Sequence[SearchItem], ranker: Ranker) -> Found[Match]:
     """Rank what a store brought up that does not take our own operations."""
     if not items:
-        return []
+        return Found()
     index = LexicalIndex()
     index.extend([tokens(str(item.value.get("search_text", ""))) for item in items])
     alive = np.ones(len(items), np.bool_)
@@ -380,7 +383,11 @@ def _ranked(items: Sequence[SearchItem], ranker: Ranker) -> list[Match]:
         columns.append(cast(Any, items))
         view = columns.view(alive)
     [scores] = ranker([Searched(cosine, index, alive, alive, view)])
-    return [
-        Match(cast(Any, item), {name: float(of[row]) for name, of in scores.items()})
-        for row, item in enumerate(items)
-    ]
+    rows = np.stack(list(scores.values()), axis=1).tolist()
+    return Found(
+        (
+            Match(cast(Any, item), dict(zip(scores, row, strict=True)))
+            for item, row in zip(items, rows, strict=True)
+        ),
+        highest={name: float(of.max()) for name, of in scores.items()},
+    )

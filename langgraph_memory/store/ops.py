@@ -22,11 +22,20 @@ T = TypeVar("T")
 class Found(list[T]):
     """What a search found; a list that says how it was found."""
 
-    def __init__(self, items: Iterable[T] = (), *, exact: bool = True) -> None:
+    def __init__(
+        self,
+        items: Iterable[T] = (),
+        *,
+        exact: bool = True,
+        highest: Mapping[str, float] | None = None,
+    ) -> None:
         super().__init__(items)
         self.exact = exact
         """Whether nothing that ranks higher can be missing. Not so where Chroma's index answered,
         in namespaces too large for memory: it misses about one neighbour in a hundred."""
+        self.highest = highest or {}
+        """Of a `HybridOp`, the highest of each of the ranker's scores, of all that it could find;
+        what is found is cut by one of them."""
 
 
 class Columns(Protocol):
@@ -105,4 +114,3 @@ class Match(NamedTuple):
     item: StoredItem
     scores: dict[str, float]
     """The ranker's scores by their names."""
-

@@ -135,30 +135,35 @@ class Reader:
                 exact = exact and sure
             else:
                 pairs += source
-        return Found(self._matches(op, vector, pairs), exact=exact)
+        return _ranked_by(op, vector, pairs, exact)
 
-    def _matches(
-        self, op: HybridOp, vector: NDArray[np.float32] | None, pairs: Sequence[Pair]
-    ) -> list[Match]:
-        pairs = [(partition, snapshot) for partition, snapshot in pairs if snapshot.rows]
-        if not pairs:
-            return []
-        searched = [_searched(op, vector, *pair) for pair in pairs]
-        scores = op.ranker(searched)
-        relevance = np.concatenate(
-            [
-                np.where(each.chosen, named["relevance"], np.float32(-np.inf))
-                for each, named in zip(searched, scores, strict=True)
-            ]
-        )
-        best = top(relevance, op.limit)
-        starts = np.cumsum([0, *(snapshot.rows for _, snapshot in pairs)])
-        which = np.searchsorted(starts, best, side="right") - 1
-        rows = best - starts[which]
-        return [
-            Match(pairs[i][0].item(row), {name: float(of[row]) for name, of in scores[i].items()})
-            for i, row in zip(which.tolist(), rows.tolist(), strict=True)
-        ]
+
+def _ranked_by(
+    op: HybridOp, vector: NDArray[np.float32] | None, pairs: Sequence[Pair], exact: bool
+) -> Found[Match]:
+    pairs = [(partition, snapshot) for partition, snapshot in pairs if snapshot.rows]
+    searched = [_searched(op, vector, *pair) for pair in pairs]
+    if not any(each.chosen.any() for each in searched):
+        return Found(exact=exact)
+    scores = op.ranker(searched)
+    chosen = np.concatenate([each.chosen for each in searched])
+    names = list(scores[0])
+    columns = np.stack([np.concatenate([of[name] for of in scores]) for name in names])
+    relevance = np.where(chosen, columns[names.index("relevance")], np.float32(-np.inf))
+    best = top(relevance, op.limit)
+    starts = np.cumsum([0, *(snapshot.rows for _, snapshot in pairs)])
+    which = np.searchsorted(starts, best, side="right") - 1
+    rows = best - starts[which]
+    items = (pairs[i][0].item(row) for i, row in zip(which.tolist(), rows.tolist(), strict=True))
+    highest = columns.max(axis=1, where=chosen, initial=-np.inf)
+    return Found(
+        (
+            Match(item, dict(zip(names, own, strict=True)))
+            for item, own in zip(items, columns[:, best].T.tolist(), strict=True)
+        ),
+        exact=exact,
+        highest=dict(zip(names, highest.tolist(), strict=True)),
+    )
 
 
 def _searched(
