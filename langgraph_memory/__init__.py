@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from langgraph_memory.ranking import Quotas as Quotas
     from langgraph_memory.ranking import Ranking as Ranking
     from langgraph_memory.records import Change as Change
+    from langgraph_memory.records import Document as Document
     from langgraph_memory.records import Episode as Episode
     from langgraph_memory.records import Extraction as Extraction
     from langgraph_memory.records import Hit as Hit
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from langgraph_memory.records import Note as Note
     from langgraph_memory.records import Recalled as Recalled
     from langgraph_memory.records import Receipt as Receipt
+    from langgraph_memory.records import Source as Source
     from langgraph_memory.replies import SavingReply as SavingReply
     from langgraph_memory.reply_stream import ReplyStream as ReplyStream
     from langgraph_memory.sessions import Session as Session
@@ -89,6 +91,7 @@ _MODULE_OF = {
         "ranking": ("Quotas", "Ranking"),
         "records": (
             "Change",
+            "Document",
             "Episode",
             "Extraction",
             "Hit",
@@ -96,6 +99,7 @@ _MODULE_OF = {
             "Note",
             "Recalled",
             "Receipt",
+            "Source",
         ),
         "replies": ("SavingReply",),
         "reply_stream": ("ReplyStream",),

@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable
 
 from langgraph_memory.calling import ChatModel
 from langgraph_memory.clock import as_utc
+from langgraph_memory.documents import Replacement, chunks_of
 from langgraph_memory.drafts import Extracting
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.episodic import Evaluator, Rating
@@ -36,16 +37,14 @@ from langgraph_memory.records import (
     Note,
     Outcome,
 )
-from langgraph_memory.scope import Owner, OwnerKind, RecordType, check_id, readers, writer
+from langgraph_memory.scope import TYPES, Owner, OwnerKind, RecordType, check_id, readers, writer
 from langgraph_memory.small_talk import IsTask, is_task
+from langgraph_memory.splitting import language_of
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.rows import encode_value
 
 MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""
-
-TYPES: tuple[RecordType, ...] = ("note", "message", "episode")
-"""The types of what is known; `extraction` is the package's own book-keeping."""
 
 
 def log(given: object, *, user: str, thread_id: str, at: datetime | None) -> Log:
@@ -161,6 +160,40 @@ def note(
         updated_at=now,
         valid_from=now,
     )
+
+
+def document(
+    text: str,
+    *,
+    source: str | None,
+    user: str,
+    project: str | None,
+    agent: str | None,
+    language: str | None,
+    metadata: Mapping[str, Any] | None,
+    now: datetime,
+    redact: Redact,
+) -> Replacement:
+    """Return a text that is to be kept in chunks, and to replace what its source held."""
+    owner = writer(user, project, agent)
+    if source is None:
+        raise ConfigurationError(
+            "source= says what the text is called, and replaced by, such as source='returns.md'; "
+            "to read a file pass a pathlib.Path: a str is always the text"
+        )
+    name, kept = _text("source", source, redact), _any_text("text", text, redact)
+    if not kept.strip():
+        raise ConfigurationError(f"there is nothing in {name!r}; forget(source=...) deletes one")
+    row, chunks = chunks_of(
+        kept,
+        owner=owner,
+        source=name,
+        language=language_of(name, language),
+        author=check_id("user", user),
+        metadata={} if metadata is None else _metadata(metadata),
+        now=now,
+    )
+    return Replacement(row, chunks)
 
 
 def extracting(
@@ -307,11 +340,19 @@ def namespaces(owner: Owner, types: Sequence[RecordType] = TYPES) -> list[tuple[
     return [owner.namespace(type) for type in check_types(types)]
 
 
-def forgotten(id: str | None, text: str | None, everything: bool, redact: Redact) -> str | None:
-    """Return the text to forget as it was kept; refuse unless it is said what, in one way."""
-    if (id is not None) + (text is not None) + _flag("everything", everything) != 1:
-        raise ConfigurationError("forget takes an id, text= or everything=True: one of them")
-    return None if text is None else _text("text", text, redact)
+def forgotten(
+    id: str | None, text: str | None, source: str | None, everything: bool, redact: Redact
+) -> tuple[str | None, str | None]:
+    """Return the text or source to forget as it was kept; refuse unless it is said what, once."""
+    named = sum(each is not None for each in (id, text, source))
+    if named + _flag("everything", everything) != 1:
+        raise ConfigurationError(
+            "forget takes an id, text=, source= or everything=True: one of them"
+        )
+    return (
+        None if text is None else _text("text", text, redact),
+        None if source is None else _text("source", source, redact),
+    )
 
 
 def _text(name: str, text: object, redact: Redact) -> str:

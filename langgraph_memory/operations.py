@@ -49,7 +49,8 @@ def get_op(namespace: Namespace, id: str) -> GetOp:
 def put_op(record: Record, ttl: float | None = None) -> PutOp:
     """Return the operation that writes a record, for good or for some minutes."""
     namespace, value = record.owner.namespace(record.type), record.to_value()
-    index: Literal[False] | list[str] = False if record.type == "extraction" else ["search_text"]
+    unsearched = record.type in ("source", "extraction")
+    index: Literal[False] | list[str] = False if unsearched else ["search_text"]
     if isinstance(record, Episode) and record.task != value["search_text"]:
         index = ["search_text", "task"]  # what was asked is found also where much was done
     return PutOp(namespace, record.id, value, index, ttl)

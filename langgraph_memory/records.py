@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from langgraph_memory.scope import Owner, RecordType
@@ -294,11 +295,85 @@ class Extraction(_Stored):
         return {**_Stored.to_value(self), "usage": dict(self.usage)}
 
 
-Record = Note | Message | Episode | Extraction
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(_Stored):
+    """A text that somebody gave to know, and which of its editions holds.
+
+    Chunks of other editions are not there for any verb: so a text is replaced in one step, by the
+    write of this record, however many chunks it has.
+    """
+
+    type: ClassVar[RecordType] = "source"
+
+    source: str
+    """Its name: a path, a URL, a title."""
+    edition: str
+    """A digest of the text and of how it was split."""
+    chunks: int
+    """How many documents it was split into."""
+    author: str = ""
+    """The user who added it."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def id_of(source: str) -> str:
+        """Return the id of a source: an owner has one of each name."""
+        return record_id("source", source)
+
+    @property
+    def text(self) -> str:
+        """Its name."""
+        return self.source
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the record as a JSON dict; nothing of it is embedded."""
+        return {**_Stored.to_value(self), "metadata": deepcopy(dict(self.metadata))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document(_Stored):
+    """A chunk of a text that somebody gave to know."""
+
+    type: ClassVar[RecordType] = "document"
+
+    text: str
+    source: str
+    """The name of what it is a part of."""
+    edition: str
+    """The edition of the source that it belongs to."""
+    position: int
+    """Its place among the chunks of the source, from 0."""
+    start: int
+    """Characters of the source's text before it; of the text without secrets, where there were."""
+    heading: str = ""
+    """The headings that it stands under, outermost first: "Returns > Damaged goods"."""
+    author: str = ""
+    """The user who added it."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def id_of(source: str, edition: str, position: int) -> str:
+        """Return the id of a chunk; it begins with its source's."""
+        return f"{Source.id_of(source)}-{edition}-{position}"
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the chunk as a JSON dict, with what is embedded: it names source and headings."""
+        name = PurePosixPath(self.source).stem or self.source
+        search_text = "\n".join(filter(None, (name, self.heading, self.text)))
+        return {
+            **_Stored.to_value(self),
+            "metadata": deepcopy(dict(self.metadata)),
+            "search_text": search_text,
+        }
+
+
+Record = Note | Message | Episode | Document | Source | Extraction
 RECORD_CLASSES: dict[RecordType, type[Record]] = {
     "note": Note,
     "message": Message,
     "episode": Episode,
+    "document": Document,
+    "source": Source,
     "extraction": Extraction,
 }
 

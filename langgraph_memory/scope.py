@@ -10,13 +10,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError
 
 OwnerKind = Literal["user", "project", "agent"]
-RecordType = Literal["note", "episode", "message", "document", "extraction"]
-RECORD_TYPES: tuple[RecordType, ...] = ("note", "episode", "message", "document", "extraction")
+RecordType = Literal["note", "episode", "message", "document", "source", "extraction"]
+RECORD_TYPES: tuple[RecordType, ...] = get_args(RecordType)
+
+TYPES: tuple[RecordType, ...] = ("note", "message", "episode", "document")
+"""The types of what is known. A `source` says which documents hold, and `extraction` is the
+package's own book-keeping."""
 
 ROOT = "memory"
 """First label of every namespace of this package."""

@@ -58,7 +58,7 @@ def turn(user: str, number: int = 0) -> list[Any]:
 
 def check_all_is_there(memory: Memory) -> None:
     for user in USERS:
-        assert memory.count(user=user) == {"note": 2, "message": 2, "episode": 1}
+        assert memory.count(user=user) == {"note": 2, "message": 2, "episode": 1, "document": 0}
         records = memory.list(user=user, types=("note", "message", "episode"), status=None)
         assert {record.owner.id for record in records} == {user}
         assert sorted(text for text in texts(records) if not text.startswith("Task")) == sorted(
@@ -240,7 +240,7 @@ async def test_a_turn_logged_at_once_is_kept_once(
 ) -> None:
     said = {"messages": turn("ana", 1), "user": "ana", "thread_id": "t"}
     await at_once(chroma_memory, "log_turn", [said] * WRITERS)
-    assert chroma_memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0}
+    assert chroma_memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0, "document": 0}
 
 
 async def test_forgetting_at_once_deletes_each_record_once(
@@ -305,7 +305,7 @@ def test_a_memory_works_in_one_event_loop_after_the_other(chroma_memory: Memory)
     asyncio.run(use(1))
     asyncio.run(use(2))
     chroma_memory.remember("city", user="ana", slot="home city")
-    assert chroma_memory.count(user="ana") == {"note": 1, "message": 4, "episode": 0}
+    assert chroma_memory.count(user="ana") == {"note": 1, "message": 4, "episode": 0, "document": 0}
     assert len(chroma_memory.list(user="ana", status="superseded")) == 10
 
 

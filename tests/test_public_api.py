@@ -14,6 +14,7 @@ HEAVY = {
     "langchain",
     "langchain_core",
     "langchain_openai",
+    "langchain_text_splitters",
     "langgraph",
     "numpy",
     "openai",
