@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache, lru_cache
 
 from langgraph_memory.time_words import (
     AGO,
@@ -80,7 +81,7 @@ def spans_in(question: str, now: datetime, days: Span) -> Times:
         'What did I cook ?'
     """
     left, told, found = plain(question[:READ]), list[Span](), list[Span]()
-    for form, read in _FORMS:
+    for form, read in _forms():
         for match in form.finditer(left):
             start, end = match.span()
             left = left[:start] + "\0" * (end - start) + left[end:]
@@ -109,8 +110,13 @@ def _any_of(lines: Iterable[Sequence[str]]) -> str:
 
 def _line(lines: Iterable[Sequence[str]]) -> Callable[[str], int]:
     """Return what tells in which line of a table a word stands."""
-    forms = [re.compile(either(line)) for line in lines]
-    return lambda word: next(n for n, form in enumerate(forms) if form.fullmatch(word))
+    forms = [either(line) for line in lines]
+
+    @lru_cache
+    def line(word: str) -> int:
+        return next(n for n, form in enumerate(forms) if re.fullmatch(form, word))
+
+    return line
 
 
 _UNITS, _PERIODS = list(UNITS), [(unit, back) for unit, back, _ in PERIODS]
@@ -231,32 +237,35 @@ _COUNT = rf"(?P<count>(?<!\d)\d{{1,3}}|{_SIGN}|{_any_of(NUMBERS)})"
 _UNIT = f"(?P<unit>{_any_of(UNITS.values())})"
 _WEEKDAY = _any_of(WEEKDAYS)
 
-_FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
-    (re.compile(form), read)
-    for form, read in (
-        (r"(?<!\d)(?P<year>\d{4})[-/.](?P<numbered>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)", _date),
-        (rf"(?<![\d.])(?P<day>\d{{1,2}})\.(?P<numbered>\d{{1,2}})\.{_YEAR}", _date),
-        (
-            rf"(?:(?:(?P<year>(?<!\d)\d{{4}})\s?[年년]|{_periods('year')})[的の]?\s?|{_LAST}\s?)?"
-            rf"(?P<numbered>(?<![\d.])\d{{1,2}}|{_SIGN})\s?[月월]份?"
-            rf"(?:\s?(?P<day>\d{{1,2}}|{_SIGN})\s?[日号號일])?",
-            _date,
-        ),
-        (rf"(?<![\d.,:]){_DAY}\s?(?:(?:of|de|من)\s)?{_MONTH}{_OF_YEAR}?", _date),
-        (rf"{_MONTH}\.?\s(?:the\s)?{_DAY}(?![\d:]){_OF_YEAR}?", _date),
-        (rf"{_MONTH}{_OF_YEAR}", _date),
-        (rf"{_IN}(?:\s|-){_MONTH}", _date),
-        (rf"{_MONTH}\s(?P<last>{either(PASSED)})", _date),
-        (rf"{_COUNT}\s?{_UNIT}\s?{either(AGO)}", _ago),
-        (rf"{either(SINCE)}\s(?:{_COUNT}\s)?{_UNIT}", _ago),
-        (rf"{either(PAST)}\s?(?:的|の)?{_COUNT}\s?{_UNIT}", _until_now),
-        (_periods("day", "weekend", "month", "year"), _before),
-        (
-            rf"(?:(?P<before>{_WEEKDAY}),?\s(?:(?:of|de la|на|من)\s)?)?{_periods('week')}"
-            rf"(?:[的の]?\s?(?P<after>{_WEEKDAY})|(?P<sign>{CHINESE_WEEKDAY}))?",
-            _week,
-        ),
-        (rf"{either(LAST)}\s?(?P<weekday>{_WEEKDAY})", _last_weekday),
-        (rf"(?P<weekday>{_WEEKDAY})\s{either(PASSED)}", _last_weekday),
-    )
+_FORMS: tuple[tuple[str, _Reader], ...] = (
+    (r"(?<!\d)(?P<year>\d{4})[-/.](?P<numbered>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)", _date),
+    (rf"(?<![\d.])(?P<day>\d{{1,2}})\.(?P<numbered>\d{{1,2}})\.{_YEAR}", _date),
+    (
+        rf"(?:(?:(?P<year>(?<!\d)\d{{4}})\s?[年년]|{_periods('year')})[的の]?\s?|{_LAST}\s?)?"
+        rf"(?P<numbered>(?<![\d.])\d{{1,2}}|{_SIGN})\s?[月월]份?"
+        rf"(?:\s?(?P<day>\d{{1,2}}|{_SIGN})\s?[日号號일])?",
+        _date,
+    ),
+    (rf"(?<![\d.,:]){_DAY}\s?(?:(?:of|de|من)\s)?{_MONTH}{_OF_YEAR}?", _date),
+    (rf"{_MONTH}\.?\s(?:the\s)?{_DAY}(?![\d:]){_OF_YEAR}?", _date),
+    (rf"{_MONTH}{_OF_YEAR}", _date),
+    (rf"{_IN}(?:\s|-){_MONTH}", _date),
+    (rf"{_MONTH}\s(?P<last>{either(PASSED)})", _date),
+    (rf"{_COUNT}\s?{_UNIT}\s?{either(AGO)}", _ago),
+    (rf"{either(SINCE)}\s(?:{_COUNT}\s)?{_UNIT}", _ago),
+    (rf"{either(PAST)}\s?(?:的|の)?{_COUNT}\s?{_UNIT}", _until_now),
+    (_periods("day", "weekend", "month", "year"), _before),
+    (
+        rf"(?:(?P<before>{_WEEKDAY}),?\s(?:(?:of|de la|на|من)\s)?)?{_periods('week')}"
+        rf"(?:[的の]?\s?(?P<after>{_WEEKDAY})|(?P<sign>{CHINESE_WEEKDAY}))?",
+        _week,
+    ),
+    (rf"{either(LAST)}\s?(?P<weekday>{_WEEKDAY})", _last_weekday),
+    (rf"(?P<weekday>{_WEEKDAY})\s{either(PASSED)}", _last_weekday),
 )
+
+
+@cache
+def _forms() -> list[tuple[re.Pattern[str], _Reader]]:
+    """Return the forms, compiled when the first question comes: it takes 20 milliseconds."""
+    return [(re.compile(form), read) for form, read in _FORMS]
