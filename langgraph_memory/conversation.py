@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.lexical import K1, B, LexicalIndex, idf
 from langgraph_memory.speakers import Speakers
-from langgraph_memory.times import has_number, has_time
 
 BEFORE = (0.6, 0.36, 0.22)
 """What a word counts that was said one, two, three messages before, and not in the message itself.
@@ -73,32 +73,27 @@ class Conversation(NamedTuple):
     speaker: NDArray[np.int32]
     day: NDArray[np.int32]
     """The day it was said, as `date.toordinal` counts."""
-    asks: Flags
-    """Whether it has a question mark."""
-    ends_asking: Flags
-    """Whether its own words, without what is attached, end with one."""
+    days: tuple[int, int]
+    """The first and the last day."""
     has_time: Flags
     has_number: Flags
+    answers: Scores
+    """1 for what follows a question, less 1 for what ends with a question mark itself."""
     alive: Flags
+    living: int
     before: tuple[Rows, Rows, Rows]
     """One, two and three messages before it in its session."""
     after: tuple[Rows, Rows, Rows]
-
-    def lengths(self, own: Scores) -> Scores:
-        """Return the lengths of the windows, given those of the messages, both in terms."""
-        padded = np.append(own, np.float32(0))
-        total = own.copy()
-        for weight, rows in self._window:
-            total += weight * padded[rows]
-        return total
+    neighbours: Scores
+    """What those right before and after it count together, and the message itself."""
+    norm: Scores
+    """What BM25 adds to the count of a word, by the length of the window."""
 
     def likeness(self, cosine: Scores) -> Scores:
         """Return the mean of each message's cosine similarity and those of its neighbours."""
         padded = np.append(cosine, np.float32(0))
-        there = np.append(np.full(len(cosine), NEIGHBOUR, np.float32), np.float32(0))
-        rows = (self.before[0], self.after[0])
-        total = cosine + NEIGHBOUR * (padded[rows[0]] + padded[rows[1]])
-        likeness: Scores = total / (1 + there[rows[0]] + there[rows[1]])
+        beside = padded[self.before[0]] + padded[self.after[0]]
+        likeness: Scores = (cosine + np.float32(NEIGHBOUR) * beside) / self.neighbours
         return likeness
 
     def words(self, terms: Sequence[str], lexical: LexicalIndex) -> tuple[Scores, Scores]:
@@ -115,26 +110,16 @@ class Conversation(NamedTuple):
         Returns:
             BM25 (0 and up) and coverage (0 to 1), each of shape `(rows,)`.
         """
-        rows, living = len(self.alive), int(np.count_nonzero(self.alive))
+        rows = len(self.alive)
         bm25, coverage = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
-        if not (terms and living):
-            return bm25, coverage
-        lengths = self.lengths(lexical.lengths(rows))
-        average = max(float(lengths[self.alive].mean()), 1.0)
-        norm = K1 * (1 - B) + K1 * B / average * lengths
         counted, total = np.zeros(rows + 1, np.float32), 0.0  # the last is the one that is not
         for term in terms:
             where, found = self._spread(*lexical.postings(term, self.alive), counted)
-            weight = idf(living, len(where))
-            bm25[where] += weight * (K1 + 1) * found / (found + norm[where])
+            weight = idf(self.living, len(where))
+            bm25[where] += weight * (K1 + 1) * found / (found + self.norm[where])
             coverage[where] += weight * np.minimum(found, 1)
             total += weight
-        return bm25, coverage / total
-
-    def answers(self) -> Scores:
-        """Return 1 for what follows a question, less 1 for what is one itself."""
-        answered = np.append(self.asks, False)[self.before[0]]
-        return answered.astype(np.float32) - self.ends_asking
+        return bm25, coverage / total if total else coverage
 
     def said_by(self, numbers: set[int]) -> Scores:
         """Return 1 for what some speakers said, else 0."""
@@ -144,14 +129,10 @@ class Conversation(NamedTuple):
         wanted[list(numbers)] = 1
         return wanted[self.speaker]
 
-    @property
-    def _window(self) -> list[tuple[float, Rows]]:
-        return [*zip(BEFORE, self.before, strict=True), *zip(AFTER, self.after, strict=False)]
-
     def _spread(
         self, rows: NDArray[np.int32], counts: Scores, counted: Scores
     ) -> tuple[Rows, Scores]:
-        """Return the windows that hold a term, and how often; `counted` is zero before and after."""
+        """Return the windows that hold a term, and how often; `counted` is zeros, and left so."""
         counted[rows] = counts
         # What was said before a message is what it comes after.
         near = (*zip(BEFORE, self.after, strict=True), *zip(AFTER, self.before, strict=False))
@@ -195,24 +176,38 @@ class MessageColumns:
         self._place(np.arange(self._rows, end, dtype=np.int32))
         self._rows = end
 
-    def view(self, alive: Flags) -> Conversation:
+    def view(self, alive: Flags, lexical: LexicalIndex) -> Conversation:
         """Return the columns of the first rows.
 
         Args:
             alive: Whether each row is the newest of its item, shape `(rows,)`.
+            lexical: The words of the rows.
         """
         if self._view is None or self._view.alive is not alive:
-            fields = self._fields[: len(alive)]
-            columns = {
-                name: np.ascontiguousarray(fields[name])
-                for name in _FIELDS.names or ()
-                if name in Conversation._fields
-            }
-            before, after = self._neighbours(alive)
-            self._view = Conversation(
-                speakers=self._speakers, alive=alive, before=before, after=after, **columns
-            )
+            self._view = self._new_view(alive, lexical)
         return self._view
+
+    def _new_view(self, alive: Flags, lexical: LexicalIndex) -> Conversation:
+        fields = self._fields[: len(alive)].copy()
+        before, after = self._neighbours(alive)
+        there = np.append(np.ones(len(alive), np.float32), np.float32(0))
+        answered = np.append(fields["asks"], False)[before[0]]
+        day = np.ascontiguousarray(fields["day"])
+        return Conversation(
+            speakers=self._speakers,
+            speaker=np.ascontiguousarray(fields["speaker"]),
+            day=day,
+            days=(int(day.min()), int(day.max())),
+            has_time=np.ascontiguousarray(fields["has_time"]),
+            has_number=np.ascontiguousarray(fields["has_number"]),
+            answers=answered.astype(np.float32) - fields["ends_asking"],
+            alive=alive,
+            living=int(np.count_nonzero(alive)),
+            before=before,
+            after=after,
+            neighbours=1 + np.float32(NEIGHBOUR) * (there[before[0]] + there[after[0]]),
+            norm=_norm(lexical.lengths(len(alive)), alive, before, after),
+        )
 
     def _row(self, item: Any) -> tuple[Any, ...]:
         value: Mapping[str, Any] = item.value
@@ -268,3 +263,17 @@ def _three_steps(start: Rows, to: Rows, rows: int) -> tuple[Rows, Rows, Rows]:
     one[start] = to
     two = one[one]
     return one[:rows], two[:rows], one[two][:rows]
+
+
+def _norm(
+    lengths: Scores, alive: Flags, before: Sequence[Rows], after: Sequence[Rows]
+) -> Scores:
+    """Return what BM25 adds to counts, given how many terms each message has."""
+    padded = np.append(lengths, np.float32(0))
+    windows = lengths.copy()
+    for weight, rows in (*zip(BEFORE, before, strict=True), *zip(AFTER, after, strict=False)):
+        windows += np.float32(weight) * padded[rows]
+    living = windows[alive]
+    average = max(float(living.mean()), 1.0) if len(living) else 1.0
+    norm: Scores = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * windows
+    return norm

@@ -34,6 +34,7 @@ RECENT_MESSAGES = 6
 EPISODES = 3
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
+_SPARE = 10  # more than are wanted: a few change places, or are left out
 _WIDE = 1_000  # candidates where some are left out afterwards
 
 
@@ -125,11 +126,14 @@ class Question:
         few, pinned, said = newest[: len(notes)], newest[len(notes) : -2], newest[-2:]
         matched = self._matched(searched, ranking)
         found_at_all = chain.from_iterable(found for _, found in matched)
-        evidence = (self._evidence(*each, ranking, now) for each in matched)
-        told = ranking.hits(chain.from_iterable(evidence), now)
+        wants_episodes = self.types is not None and "episode" in self.types
+        of_tasks = [each for each in matched if each[0] == "episode"]
+        others = [each for each in matched if each[0] != "episode"]
+        groups = [matched] if wants_episodes else [others, of_tasks]
+        evidence = [each for group in groups for each in self._evidence(group, ranking, now)]
+        told = ranking.hits(evidence, now)
         hits = [hit for hit in told if not isinstance(hit.record, Episode)]
         tasks = [hit for hit in told if isinstance(hit.record, Episode)]
-        wants_episodes = self.types is not None and "episode" in self.types
         return Recalled(
             query=self.query,
             profile=_profile(few, pinned, self.as_of, now),
@@ -162,6 +166,12 @@ class Question:
             return self.types
         return ("note",) if self.kinds is not None else TYPES
 
+    @property
+    def _wide(self) -> int:
+        """How many records are looked at for `limit` hits."""
+        narrowed = any(each is not None for each in (self.kinds, self.as_of, self.expired))
+        return _WIDE if narrowed else self.limit + _SPARE + len(self.known)
+
     def _namespaces(self, type: RecordType) -> tuple[Namespace, ...]:
         return tuple(owner.namespace(type) for owner in self.owners)
 
@@ -171,8 +181,7 @@ class Question:
     def _searches(self, ranking: Ranking, hybrid: bool, searches: bool) -> list[Any]:
         if not any(map(str.isalnum, self.query)):
             return []
-        narrowed = any(each is not None for each in (self.kinds, self.as_of, self.expired))
-        wide = _WIDE if narrowed or not hybrid else 2 * self.limit + 10 + len(self.known)
+        wide = self._wide if hybrid else _WIDE
         if not hybrid:
             return [
                 SearchOp(
@@ -184,20 +193,25 @@ class Question:
                 for type in self._searched_types
                 for namespace in self._namespaces(type)
             ]
-        filter = self._pushed_down()
         return [
             HybridOp(
-                self._namespaces(type), self.query, self._ranker(type, ranking), filter, wide
+                self._namespaces(type),
+                self.query,
+                self._ranker(type, ranking),
+                self._pushed_down(type),
+                wide,
             )
             for type in self._searched_types
         ]
 
-    def _pushed_down(self) -> dict[str, Any]:
+    def _pushed_down(self, type: RecordType) -> dict[str, Any]:
         """Return the filter on whole values."""
-        never = ("proposed",) if self.as_of is not None else ("superseded", "proposed", "archived")
-        known: dict[str, Any] = {"status": {"$nin": never}}
-        known |= {} if self.as_of else self._not_over
-        known |= {"edition": {"$nin": sorted(self.hidden)}} if self.hidden else {}
+        known: dict[str, Any] = {}
+        if type == "note":
+            never = ("proposed", *(() if self.as_of is not None else ("superseded", "archived")))
+            known = {"status": {"$nin": never}} | ({} if self.as_of is not None else self._not_over)
+        elif type == "document" and self.hidden:
+            known = {"edition": {"$nin": sorted(self.hidden)}}
         return ExtendedFilter({**known, **value_filter(self.filter or {})})
 
     def _matched(
@@ -205,17 +219,14 @@ class Question:
     ) -> list[tuple[RecordType, Found[Match]]]:
         """Return what was found of each type."""
         types = self._searched_types if searched else ()
-        if isinstance(next(chain.from_iterable(searched), None), Match):
+        first = next(chain.from_iterable(searched), None)
+        if first is None:
+            return []
+        if isinstance(first, Match):
             return list(zip(types, searched, strict=True))
-        items = self._asked_for(searched)
+        lists = iter(searched)
         return [
-            (
-                type,
-                _ranked(
-                    [item for item in items if item.namespace[-1] == type],
-                    self._ranker(type, ranking),
-                ),
-            )
+            (type, _ranked(self._asked_for(type, lists), self._ranker(type, ranking)))
             for type in types
         ]
 
@@ -226,31 +237,43 @@ class Question:
         return not here and value.get("message_id") not in self.known
 
     def _evidence(
-        self, type: RecordType, found: Found[Match], ranking: Ranking, now: datetime
+        self, matched: Sequence[tuple[RecordType, Found[Match]]], ranking: Ranking, now: datetime
     ) -> list[Evidence]:
-        """Return what was found of a type, if something of it is known about the question."""
-        best = found.highest.get("evidence", -math.inf)
-        if not ranking.is_known(type, best, self.min_relevance):
-            return []  # unread: most is
-        admitted = [
-            Evidence(record, match.scores)
-            for match in found
-            if (record := read_record(match.item)) is not None and self._admits(record, now)
+        """Return what was found of the types of which something is known about the question."""
+        known = [
+            (type, found)
+            for type, found in matched
+            if found and ranking.is_known(type, found.highest["evidence"], self.min_relevance)
         ]
-        if len(admitted) < len(found):  # the best may be among those that are not
-            best = max((each.scores["evidence"] for each in admitted), default=-math.inf)
-        return admitted if ranking.is_known(type, best, self.min_relevance) else []
+        read = list(self._read([match for _, found in known for match in found], now))
+        admitted = [Evidence(record, match.scores) for record, match in read if record is not None]
+        if len(admitted) == len(read):
+            return admitted
+        best: dict[RecordType, float] = {}  # the best that was found may be one that is not admitted
+        for record, scores in admitted:
+            best[record.type] = max(scores["evidence"], best.get(record.type, -math.inf))
+        return [
+            each
+            for each in admitted
+            if ranking.is_known(each.record.type, best[each.record.type], self.min_relevance)
+        ]
 
-    def _asked_for(self, searched: Sequence[Any]) -> list[SearchItem]:
-        """Return what a store that does not take our own operations found, filtered."""
-        asked = [
-            namespace for type in self._searched_types for namespace in self._namespaces(type)
-        ]
-        filter = self._pushed_down()
+    def _read(
+        self, matches: Sequence[Match], now: datetime
+    ) -> Iterator[tuple[Record | None, Match]]:
+        """Yield the most relevant records, `None` for one that is not admitted; few are read."""
+        ranked = sorted(matches, key=lambda match: -match.scores["relevance"])
+        for match in ranked[: self._wide]:
+            record = read_record(match.item)
+            yield record if record is not None and self._admits(record, now) else None, match
+
+    def _asked_for(self, type: RecordType, lists: Iterator[Any]) -> list[SearchItem]:
+        """Return what a store that does not take our own operations found of a type, filtered."""
+        filter = self._pushed_down(type)
         return [
             item
-            for namespace, items in zip(asked, searched, strict=True)
-            for item in _lying_in(namespace, items)
+            for namespace in self._namespaces(type)
+            for item in _lying_in(namespace, next(lists))
             if matches(item.value, filter)
         ]
 
@@ -381,7 +404,7 @@ def _ranked(items: Sequence[SearchItem], ranker: Ranker) -> Found[Match]:
     if ranker.columns is not None:
         columns = ranker.columns()
         columns.append(cast(Any, items))
-        view = columns.view(alive)
+        view = columns.view(alive, index)
     [scores] = ranker([Searched(cosine, index, alive, alive, view)])
     rows = np.stack(list(scores.values()), axis=1).tolist()
     return Found(

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.conversation import Conversation, MessageColumns
+from langgraph_memory.expressions import asks_number, asks_time
 from langgraph_memory.lexical import query_tokens, query_weights
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.scope import RecordType
 from langgraph_memory.store.ops import Columns, Ranker, Scores, Searched
-from langgraph_memory.times import Span, asks_number, asks_time, spans_in
+from langgraph_memory.times import Span, spans_in
 
 CLOSE_DAYS = 7.0
 """Beside the days that a question is about, closeness falls to 1/e in so many (LoCoMo's development
@@ -90,7 +91,7 @@ class MessageRanker:
         return [self._scores(each, each.columns) for each in searched]
 
     def _scores(self, searched: Searched, said: Conversation) -> dict[str, Scores]:
-        times = spans_in(self.query, self.now, (int(said.day.min()), int(said.day.max())))
+        times = spans_in(self.query, self.now, said.days)
         named, asked = said.speakers.named_in(times.question_without)
         terms = list(dict.fromkeys(query_tokens(asked)))
         bm25, coverage = said.words(terms, searched.lexical)
@@ -99,7 +100,7 @@ class MessageRanker:
             "likeness": said.likeness(searched.cosine),
             "named": said.said_by(named),
             "moment": closeness(said.day, times.spans),
-            "answers": said.answers(),
+            "answers": said.answers,
             "kind": self._kind(said),
         }
         if not terms:  # nothing is asked but who and when

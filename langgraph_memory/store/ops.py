@@ -47,11 +47,12 @@ class Columns(Protocol):
     def append(self, items: Sequence[StoredItem]) -> None:
         """Append a row for each item."""
 
-    def view(self, alive: Flags) -> Any:
+    def view(self, alive: Flags, lexical: LexicalIndex) -> Any:
         """Return what a ranker is given about the first rows; it is not changed by later ones.
 
         Args:
-            alive: Whether each row is the newest of its item, shape `(rows,)`.
+            alive: Whether each row is the newest of its item, shape `(rows,)`; there is a row.
+            lexical: The words of the rows.
         """
 
 

@@ -187,7 +187,7 @@ class Partition:
             if columns is None:
                 columns = self._columns[kind] = kind()
             columns.append(self._items[len(columns) : snapshot.rows])
-            return columns.view(snapshot.alive)
+            return columns.view(snapshot.alive, self.lexical)
 
     def newest(
         self, filter: Mapping[str, Any] | None, snapshot: Snapshot, by: str | None = None
