@@ -13,8 +13,8 @@ one memory. Each line on stdout is a JSON object:
   tasks to which no episode is relevant get none;
 - `dense`: the same by the cosine similarity of one text alone, as a vector store answers: of the
   whole episode, or of its task. It has no floor;
-- `dense_weight` and `floor`: what other values of the ranking's would do, and how many of the
-  questions about other subjects (benchmarks/sets/offtopic.jsonl) get no episode then.
+- `lexical` and `floor`: what other values of the ranking's would do, and how many of the questions
+  about other subjects (benchmarks/sets/offtopic.jsonl) get no episode then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +35,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from langgraph_memory import ChromaStore, Hit, Memory, Ranking, UniversalSentenceEncoder
 from langgraph_memory.embedding import Embedder
+from langgraph_memory.floors import Floors
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 SETS = Path(__file__).parent / "sets"
 LIMIT = 3
 LANGUAGES = ("en", "zh", "mixed", "all")
-WEIGHTS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0)
-FLOORS = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 1.0)
-"""1 leaves what the general floor lets through."""
+WEIGHTS = (0.0, 0.025, 0.05, 0.1, 0.2, 0.4)
+FLOORS = (0.0, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8)
 
 Line = dict[str, Any]
 Answer = Callable[["Task"], list[str]]
@@ -86,20 +85,17 @@ class Logs:
 
     def all_hits(self, user: str, text: str, ranking: Ranking) -> list[Hit]:
         """Return all episodes of a log, best first, as if there was no floor."""
-        self.memory.ranking = replace(ranking, episode_floor=-1.0)
+        self.memory.ranking = replace(ranking, floors=Floors(episode=-1.0))
         try:
             return self.memory.recall_episodes(text, user=user, limit=100)
         finally:
             self.memory.ranking = Ranking()
 
-    def above(self, hits: Iterable[Hit], ranking: Ranking) -> list[str]:
-        """Return the names of the first three hits that reach a ranking's floor."""
-        names = (
-            self._names[hit.record.id]
-            for hit in hits
-            if ranking.is_evidence(hit.parts["cosine"], hit.parts["coverage"], None, "episode")
-        )
-        return list(islice(names, LIMIT))
+    def above(self, hits: Sequence[Hit], ranking: Ranking) -> list[str]:
+        """Return the names of the first three hits, if one of all reaches a ranking's floor."""
+        best = max((hit.parts["evidence"] for hit in hits), default=0.0)
+        known = ranking.is_known("episode", best, None)
+        return [self._names[hit.record.id] for hit in hits[:LIMIT]] if known else []
 
     def dense(self, text: str, tasks: Sequence[Task]) -> Answer:
         """Return how a vector store answers: by the similarity to the `whole` text, or the `task`.
@@ -166,7 +162,7 @@ def tasks_of(half: str) -> list[Task]:
 def measure(logs: Logs, half: str) -> Iterator[Line]:
     """Yield the lines about the tasks of one half."""
     tasks = tasks_of(half)
-    for measured in (answers, dense_weights, floors):
+    for measured in (answers, lexical_weights, floors):
         yield from ({"half": half, **line} for line in measured(logs, tasks))
 
 
@@ -182,13 +178,13 @@ def answers(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
             yield {"name": name, **of, "language": language, **score(chosen)}
 
 
-def dense_weights(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
-    """Yield what other weights of the cosine similarity would find, without a floor."""
+def lexical_weights(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
+    """Yield what other weights of shared words would find, without a floor."""
     for weight in WEIGHTS:
-        ranking = Ranking(episode_dense_weight=weight, episode_floor=-1.0)
+        ranking = Ranking(lexical=weight, floors=Floors(episode=-1.0))
         hits = ((task, logs.all_hits(task.world, task.task, ranking)) for task in tasks)
         scored = score([(task, logs.above(found, ranking)) for task, found in hits])
-        yield {"name": "dense_weight", "value": weight, **scored}
+        yield {"name": "lexical", "value": weight, **scored}
 
 
 def floors(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
@@ -197,7 +193,7 @@ def floors(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
     others = [question["text"] for question in _read("offtopic.jsonl")]
     of_others = [logs.all_hits(user, text, Ranking()) for user in logs.users for text in others]
     for floor in FLOORS:
-        ranking = Ranking(episode_floor=floor)
+        ranking = Ranking(floors=Floors(episode=floor))
         scored = score([(task, logs.above(hits, ranking)) for task, hits in of_tasks])
         refused = sum(not logs.above(hits, ranking) for hits in of_others) / len(of_others)
         others_refused = {"offtopic_refused": round(refused, 3)}
@@ -254,7 +250,7 @@ def floors_table(lines: Iterable[Line]) -> str:
     rows = [
         [line["value"], line["hit@3"], _refused(line), line["offtopic_refused"]] for line in lines
     ]
-    head = "`episode_floor`|hit@3|none where none is relevant|none to other subjects"
+    head = "`Floors.episode`|hit@3|none where none is relevant|none to other subjects"
     return _table(head, rows)
 
 

@@ -387,10 +387,11 @@ class Hit:
     record: Record
     text: str
     score: float
-    """What it is ranked by; higher is better. Comparable within one recall alone."""
+    """What it is ranked by; higher is better."""
     parts: Mapping[str, float]
-    """What the score is made of: `cosine`, `bm25`, `coverage`, `relevance`, `recency`,
-    `importance`."""
+    """What the score is made of. Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the
+    floor looks at), `relevance`, `recency`, `importance`. Of a message besides: `likeness`, `named`,
+    `moment`, `answers`, `kind`. `Ranking` says what each weighs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,11 +427,11 @@ class Recalled:
         return memory_block(self, max_tokens).text
 
     def explain(self) -> str:
-        """Return a line for each hit: its score, what it is made of, and its text."""
+        """Return a line for each hit: its score, its text, and the parts that are not nothing."""
         return "\n".join(
-            f"{hit.score:.3f}  "
-            + "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items())
-            + f"  {hit.record.type} {hit.record.id}  {hit.text!r}"
+            f"{hit.score:.3f}  {hit.record.type} {hit.record.id}  {hit.text!r}  ("
+            + ", ".join(f"{name} {value:.2f}" for name, value in hit.parts.items() if value)
+            + ")"
             for hit in (*self.hits, *self.episodes)
         )
 

@@ -72,7 +72,7 @@ class RecordRanker:
             "cosine": cosine,
             "bm25": bm25,
             "coverage": coverage,
-            "evidence": cosine + coverage,
+            "evidence": cosine + coverage * coverage,
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.store.ops import Columns, Scores, Searched
 from langgraph_memory.store.rows import Namespace, StoredItem
 from langgraph_memory.testing import HashingEmbeddings
 
@@ -50,6 +52,28 @@ def stored_item(
     vectors = np.array(EMBED.embed_documents(list(given)), np.float32).reshape(len(given), 64)
     size = len(str(value))
     return StoredItem(namespace, key, value or {}, at, at, given, vectors, size=size)
+
+
+class Sum:
+    """A ranker that adds cosine similarity and BM25.
+
+    Args:
+        query: Whose words are looked for.
+    """
+
+    columns: type[Columns] | None = None
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+
+    def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+        weights = query_weights(self.query, [(each.lexical, each.alive) for each in searched])
+        scores = []
+        for each in searched:
+            bm25, coverage = each.lexical.scores(weights, each.alive)
+            parts = {"cosine": each.cosine, "bm25": bm25, "coverage": coverage}
+            scores.append({**parts, "relevance": each.cosine + bm25})
+        return scores
 
 
 @contextmanager

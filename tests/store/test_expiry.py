@@ -17,7 +17,7 @@ from langgraph_memory.store import expiry
 from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.store.ops import HybridOp, NewestOp
 from langgraph_memory.testing import ManualClock
-from tests.store.support import EMBED, Do, chroma_refuses, keys, open_store
+from tests.store.support import EMBED, Do, Sum, chroma_refuses, keys, open_store
 
 HOUR: TTLConfig = {"default_ttl": 60.0}
 OMIT: TTLConfig = {"default_ttl": 60.0, "omit_expired": True}
@@ -168,7 +168,7 @@ async def test_every_kind_of_read_leaves_out_what_has_expired(
     clock.advance(minutes=2)
 
     async def reads() -> list[list[str]]:
-        hybrid = HybridOp((NS, ("b",)), "moka", lambda cosine, bm25: cosine + bm25)
+        hybrid = HybridOp((NS, ("b",)), "moka", Sum("moka"))
         matches, newest = await do(omitting, "batch", [hybrid, NewestOp(NS)])
         return [
             keys(await do(omitting, "search", ())),
@@ -188,9 +188,9 @@ def test_an_expired_item_stretches_no_scale(omitting: ChromaStore, clock: Manual
     omitting.put(NS, "old", {"text": "moka moka moka"}, ttl=1)
     omitting.put(NS, "young", {"text": "tea"})
     clock.advance(minutes=2)
-    op = HybridOp((NS,), "moka", lambda cosine, bm25: bm25)
+    op = HybridOp((NS,), "moka", Sum("moka"))
     [matches] = omitting.batch([op])
-    assert [(match.item.key, match.bm25, match.coverage) for match in matches] == [
+    assert [(m.item.key, m.scores["bm25"], m.scores["coverage"]) for m in matches] == [
         ("young", 0.0, 0.0)
     ]
 

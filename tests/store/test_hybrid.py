@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from langgraph.store.base import PutOp
 
-from langgraph_memory.lexical import K1, PRIOR_RECORDS, B, query_tokens, tokens
+from langgraph_memory.lexical import K1, PRIOR_RECORDS, B, LexicalIndex, query_tokens, tokens
 from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.ops import HybridOp, Match, NewestOp, Scores
+from langgraph_memory.store.ops import Flags, HybridOp, Match, NewestOp, Scores, Searched
+from langgraph_memory.store.rows import StoredItem
 from langgraph_memory.testing import ManualClock
-from tests.store.support import EMBED, Do, cosine, keys
+from tests.store.support import EMBED, Do, Sum, cosine, keys
 
 TEXTS = {
     ("a", "k"): "a moka pot for two",
@@ -22,10 +24,6 @@ TEXTS = {
     ("b", "k"): "摩卡壶 moka",
     ("b", "l"): "her bike has a flat tyre",
 }
-
-
-def add(cosine: Scores, bm25: Scores) -> Scores:
-    return cosine + bm25
 
 
 @pytest.fixture
@@ -40,8 +38,8 @@ def filled(store: ChromaStore) -> ChromaStore:
 
 
 async def hybrid(do: Do, store: ChromaStore, *names: str, query: str, **kwargs: Any) -> list[Match]:
-    relevance = kwargs.pop("relevance", add)
-    op = HybridOp(tuple((name,) for name in names), query, relevance, **kwargs)
+    ranker = kwargs.pop("ranker", None) or Sum(query)
+    op = HybridOp(tuple((name,) for name in names), query, ranker, **kwargs)
     (matches,) = await do(store, "batch", [op])
     return list(matches)
 
@@ -71,29 +69,88 @@ async def test_cosine_bm25_and_coverage_are_those_of_the_formulas(
 ) -> None:
     found = await hybrid(do, filled, *names, query=query, limit=100)
     expected = by_hand(names, query)
-    parts = {(m.item.namespace[0], m.item.key): (m.cosine, m.bm25, m.coverage) for m in found}
+    parts = {
+        (m.item.namespace[0], m.item.key): tuple(
+            m.scores[name] for name in ("cosine", "bm25", "coverage")
+        )
+        for m in found
+    }
     assert parts.keys() == expected.keys()
     for place, scores in expected.items():
         assert parts[place] == pytest.approx(scores, abs=1e-5), place
-    relevance = [match.relevance for match in found]
-    assert relevance == pytest.approx([match.cosine + match.bm25 for match in found], abs=1e-5)
+    relevance = [match.scores["relevance"] for match in found]
+    assert relevance == pytest.approx([sum(parts[place][:2]) for place in parts], abs=1e-5)
     assert relevance == sorted(relevance, reverse=True)
 
 
-async def test_only_what_meets_the_filter_is_ranked(filled: ChromaStore, do: Do) -> None:
-    """So that a scale over all of them is not stretched by what is not among them."""
+async def test_only_what_meets_the_filter_is_found(filled: ChromaStore, do: Do) -> None:
+    """A ranker sees the rest as well: it may stand beside what is found."""
+    filled.delete(("a",), "m")
     seen = []
 
-    def relevance(cosine: Scores, bm25: Scores) -> Scores:
-        seen.append((len(cosine), len(bm25)))
-        return cosine
+    class Looking(Sum):
+        def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+            seen.extend((int(each.alive.sum()), int(each.chosen.sum())) for each in searched)
+            return super().__call__(searched)
 
-    filled.delete(("a",), "m")
     found = await hybrid(
-        do, filled, "a", "b", query="moka", relevance=relevance, filter={"long": False}
+        do, filled, "a", "b", query="moka", ranker=Looking("moka"), filter={"long": False}
     )
     assert sorted(match.item.key for match in found) == ["k", "k"]
-    assert seen == [(2, 2)]
+    assert seen == [(2, 1), (2, 1)]
+
+
+async def test_the_highest_scores_are_those_of_all_that_could_be_found(
+    filled: ChromaStore, do: Do
+) -> None:
+    whole = await hybrid(do, filled, "a", "b", query="moka pot", limit=100)
+    op = HybridOp((("a",), ("b",)), "moka pot", Sum("moka pot"), limit=1)
+    (best,) = await do(filled, "batch", [op])
+    assert best.highest == {
+        name: pytest.approx(max(match.scores[name] for match in whole)) for name in best.highest
+    }
+    assert set(best.highest) == {"cosine", "bm25", "coverage", "relevance"}
+
+
+class Counted:
+    """Columns that say how often they were asked to look at an item."""
+
+    looked: ClassVar[list[str]] = []
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def append(self, items: Sequence[StoredItem]) -> None:
+        self._keys += [item.key for item in items]
+        self.looked.extend(item.key for item in items)
+
+    def view(self, alive: Flags, lexical: LexicalIndex) -> list[str]:
+        return [key for key, lives in zip(self._keys, alive, strict=False) if lives]
+
+
+async def test_what_a_ranker_wants_to_know_of_an_item_is_worked_out_once(
+    filled: ChromaStore, do: Do
+) -> None:
+    Counted.looked.clear()
+    seen = []
+
+    class Knowing(Sum):
+        columns = Counted
+
+        def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+            seen.append([each.columns for each in searched])
+            return super().__call__(searched)
+
+    for _ in range(2):
+        await hybrid(do, filled, "a", query="moka", ranker=Knowing("moka"))
+    filled.put(("a",), "n", {"text": "new"}, ["text"])
+    filled.put(("a",), "k", {"text": "another"}, ["text"])
+    await hybrid(do, filled, "a", query="moka", ranker=Knowing("moka"))
+    assert seen == [[["k", "l", "m"]], [["k", "l", "m"]], [["l", "m", "n", "k"]]]
+    assert sorted(Counted.looked) == ["k", "k", "l", "m", "n"]
 
 
 async def test_a_limit_keeps_the_best(filled: ChromaStore, do: Do) -> None:
@@ -120,8 +177,8 @@ async def test_a_namespace_is_searched_whole_and_alone(store: ChromaStore, do: D
 async def test_an_item_that_is_not_indexed_has_no_likeness(store: ChromaStore, do: Do) -> None:
     store.batch([PutOp(("a",), "k", {"t": "moka"}), PutOp(("a",), "l", {"t": "moka"}, False)])
     found = {match.item.key: match for match in await hybrid(do, store, "a", query="moka")}
-    assert found["k"].cosine > 0.3
-    assert found["l"][1:] == (0, 0, 0, 0)
+    assert found["k"].scores["cosine"] > 0.3
+    assert set(found["l"].scores.values()) == {0}
 
 
 @pytest.mark.parametrize("query", ["", " ", "the of and", "?!"])
@@ -129,14 +186,14 @@ async def test_a_query_without_words_has_no_words_in_common(
     filled: ChromaStore, do: Do, query: str
 ) -> None:
     found = await hybrid(do, filled, "a", query=query)
-    assert [(match.bm25, match.coverage) for match in found] == [(0, 0)] * 3
+    assert [(m.scores["bm25"], m.scores["coverage"]) for m in found] == [(0, 0)] * 3
 
 
 async def test_an_item_of_several_texts_scores_by_its_best(store: ChromaStore, do: Do) -> None:
     store.put(("a",), "k", {"parts": ["green tea", "moka pot"]}, index=["parts[*]"])
     (match,) = await hybrid(do, store, "a", query="moka pot")
-    assert match.cosine == pytest.approx(1, abs=1e-5)
-    assert match.coverage == pytest.approx(1)
+    assert match.scores["cosine"] == pytest.approx(1, abs=1e-5)
+    assert match.scores["coverage"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("times", [2, 40, 75])
@@ -149,8 +206,8 @@ def test_an_item_scores_the_same_however_often_it_was_rewritten(times: int) -> N
             store.search(("a",))  # from here on, it is in memory
             for _ in range(times):
                 store.put(("a",), "k", {"text": "a moka pot"}, ["text"])
-            (found,) = store.batch([HybridOp((("a",),), "moka", add)])
-            return [list(match[1:]) for match in found]
+            (found,) = store.batch([HybridOp((("a",),), "moka", Sum("moka"))])
+            return [list(match.scores.values()) for match in found]
 
     np.testing.assert_allclose(scores(times), scores(1), atol=1e-5)
 
@@ -212,11 +269,11 @@ async def test_the_newest_may_be_ordered_by_a_field(
 @pytest.mark.parametrize(
     "op",
     [
-        HybridOp((("with.period",),), "moka", add),
+        HybridOp((("with.period",),), "moka", Sum("moka")),
         NewestOp(("with.period",)),
-        HybridOp((("a",),), "moka", add, limit=-1),
+        HybridOp((("a",),), "moka", Sum("moka"), limit=-1),
         NewestOp(("a",), limit=-1),
-        HybridOp((("a",),), "moka", add, filter={"n": {"$in": []}}),
+        HybridOp((("a",),), "moka", Sum("moka"), filter={"n": {"$in": []}}),
         NewestOp(("a",), filter={"n": {"$in": []}}),
     ],
 )

@@ -16,7 +16,7 @@ from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.ops import Found, HybridOp, NewestOp
 from langgraph_memory.testing import ManualClock
-from tests.store.support import EMBED, Do, keys, open_store
+from tests.store.support import EMBED, Do, Sum, keys, open_store
 
 WORDS = [f"word{n}" for n in range(60)]
 BIG, SMALL = ("shop", "notes"), ("shop", "few")
@@ -168,17 +168,13 @@ async def test_the_newest_are_the_last_ones_written(
 
 
 async def test_a_hybrid_search_compares_the_words_of_what_is_near(own: ChromaStore, do: Do) -> None:
-    def relevance(cosine: Any, bm25: Any) -> Any:
-        return cosine + bm25
-
+    query = "word1 word2 8812"
     own.put(BIG, "said", {"text": "word1 word2 order 8812"})
-    [found] = await do(
-        own, "batch", [HybridOp((BIG, SMALL), "word1 word2 8812", relevance, limit=3)]
-    )
+    [found] = await do(own, "batch", [HybridOp((BIG, SMALL), query, Sum(query), limit=3)])
     assert isinstance(found, Found)
     assert not found.exact
     assert found[0].item.key == "said"
-    assert found[0].coverage == pytest.approx(1)
+    assert found[0].scores["coverage"] == pytest.approx(1)
 
 
 async def test_an_item_is_read_and_replaced_alone(own: ChromaStore, do: Do) -> None:
