@@ -24,6 +24,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,16 @@ class Logs:
 
     def above(self, hits: Sequence[Hit], ranking: Ranking) -> list[str]:
         """Return the names of the first three hits, if one of all reaches a ranking's floor."""
-        best = max((hit.parts["evidence"] for hit in hits), default=0.0)
-        known = ranking.is_known("episode", best, None)
-        return [self._names[hit.record.id] for hit in hits[:LIMIT]] if known else []
+        floor = ranking.floor("episode")
+        evidence = [hit.parts["evidence"] for hit in hits]
+        if max(evidence, default=-1.0) < floor:
+            return []
+        names = (
+            self._names[hit.record.id]
+            for hit, own in zip(hits, evidence, strict=True)
+            if own >= floor / 2
+        )
+        return list(islice(names, LIMIT))
 
     def dense(self, text: str, tasks: Sequence[Task]) -> Answer:
         """Return how a vector store answers: by the similarity to the `whole` text, or the `task`.

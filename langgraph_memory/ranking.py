@@ -6,6 +6,7 @@ record is move it within bounds.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -77,17 +78,16 @@ class Ranking:
         """
         return self if self.floors is not None else replace(self, floors=floors_of(embedder))
 
-    def is_known(self, type: RecordType, evidence: float, min_relevance: float | None) -> bool:
-        """Whether evidence is enough to say that something is known.
+    def floor(self, type: RecordType, min_relevance: float | None = None) -> float:
+        """Return from which evidence on something is known, by the best record of a type.
 
         Args:
-            type: Of the records that it is about.
-            evidence: Of the best of them.
+            type: Of the records.
             min_relevance: Replaces the floor; 0 lets everything through.
         """
         if min_relevance is not None:
-            return min_relevance <= 0 or evidence >= min_relevance
-        return evidence >= (self.floors or EMBEDDED).of(type)
+            return min_relevance if min_relevance > 0 else -math.inf
+        return (self.floors or EMBEDDED).of(type)
 
     def hits(self, evidence: Iterable[Evidence], now: datetime) -> list[Hit]:
         """Return evidence as hits, best first.

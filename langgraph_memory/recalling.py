@@ -240,23 +240,23 @@ class Question:
         self, matched: Sequence[tuple[RecordType, Found[Match]]], ranking: Ranking, now: datetime
     ) -> list[Evidence]:
         """Return what was found of the types of which something is known about the question."""
+        floors = {type: ranking.floor(type, self.min_relevance) for type, _ in matched}
         known = [
-            (type, found)
+            match
             for type, found in matched
-            if found and ranking.is_known(type, found.highest["evidence"], self.min_relevance)
+            if found and found.highest["evidence"] >= floors[type]
+            for match in found
+            if type == "message" or match.scores["evidence"] >= floors[type] / 2
         ]
-        read = list(self._read([match for _, found in known for match in found], now))
+        read = list(self._read(known, now))
         admitted = [Evidence(record, match.scores) for record, match in read if record is not None]
         if len(admitted) == len(read):
             return admitted
-        best: dict[RecordType, float] = {}  # the best that was found may be one that is not admitted
+        # The best that was found may be one that is not admitted.
+        best: dict[RecordType, float] = {}
         for record, scores in admitted:
             best[record.type] = max(scores["evidence"], best.get(record.type, -math.inf))
-        return [
-            each
-            for each in admitted
-            if ranking.is_known(each.record.type, best[each.record.type], self.min_relevance)
-        ]
+        return [each for each in admitted if best[each[0].type] >= floors[each[0].type]]
 
     def _read(
         self, matches: Sequence[Match], now: datetime
@@ -307,7 +307,7 @@ class Question:
         """Whether a hit says something about the query; a like task is only worth a look."""
         if not isinstance(hit.record, Episode):
             return True
-        return ranking.is_known("message", hit.parts["evidence"], self.min_relevance)
+        return hit.parts["evidence"] >= ranking.floor("message", self.min_relevance)
 
     def _admits(self, record: Record, now: datetime) -> bool:
         if self.kinds is not None and not (isinstance(record, Note) and record.kind in self.kinds):

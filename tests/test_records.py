@@ -175,8 +175,8 @@ def test_a_note_is_searched_with_its_slot() -> None:
     assert in_slot.to_value()["search_text"] == "favourite colour: blue"
 
 
-def test_a_message_is_searched_with_its_date_and_speaker() -> None:
-    assert MESSAGE.to_value()["search_text"] == "[2 May 2026] Zoë: Tea, please"
+def test_a_message_is_searched_by_its_own_words() -> None:
+    assert MESSAGE.to_value()["search_text"] == "Tea, please"
 
 
 def test_an_episode_is_shown_with_headings_and_searched_without() -> None:
@@ -196,8 +196,8 @@ def test_a_recalled_gives_its_hits() -> None:
     recalled = Recalled("tea", hits=hits)
     assert tuple(recalled) == hits
     assert recalled.explain().splitlines() == [
-        "0.500  cosine 0.500  note n1  'Drinks tea'",
-        "0.200    message m1  'Tea, please'",
+        "0.500  note n1  'Drinks tea'  (cosine 0.50)",
+        "0.200  message m1  'Tea, please'  ()",
     ]
 
 

@@ -53,8 +53,8 @@ def test_the_command_prints_a_json_object_a_line(
     for name, text in (("recall_episodes", None), ("dense", "whole"), ("dense", "task")):
         for language in ("en", "zh", "mixed", "all"):
             assert (name, text, language) in languages
-    names = ("dense_weight", "floor")
+    names = ("lexical", "floor")
     values = {name: [line["value"] for line in lines if line["name"] == name] for name in names}
-    assert values == {"dense_weight": list(WEIGHTS), "floor": list(FLOORS)}
+    assert values == {"lexical": list(WEIGHTS), "floor": list(FLOORS)}
     refused = [line["offtopic_refused"] for line in lines if line["name"] == "floor"]
     assert refused == sorted(refused)
