@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.ranking import Evidence, Quotas, Ranking, recency, select
+from langgraph_memory.floors import EMBEDDED, UNMEASURED, Floors
+from langgraph_memory.ranking import Evidence, Quotas, Ranking, distinct, recency, select
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
-from langgraph_memory.scope import Owner
+from langgraph_memory.scope import Owner, RecordType
 
 ANA = Owner("user", "ana")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 UNIT = st.floats(0, 1)
-TYPES = ("note", "episode", "message", "document")
+TYPES: tuple[RecordType, ...] = ("note", "episode", "message", "document")
 AGES = st.floats(0, 10_000)
 
 
@@ -54,7 +55,7 @@ def episode(id: str) -> Episode:
 
 
 def candidate(record: Record, relevance: float = 1.0) -> Evidence:
-    return Evidence(record, 1.0, 1.0, 1.0, relevance)
+    return Evidence(record, {"relevance": relevance})
 
 
 def ids(hits: Any) -> list[str]:
@@ -79,36 +80,6 @@ def test_what_is_newer_is_never_less_recent(one: float, other: float) -> None:
 
 def test_the_future_counts_as_now() -> None:
     assert recency(NOW + timedelta(days=400), NOW, 30) == 1
-
-
-# -- relevance -----------------------------------------------------------------------------------
-
-
-SCORES = st.lists(st.tuples(st.floats(-1, 1, width=32), st.floats(0, 50, width=32)), max_size=20)
-
-
-@settings(deadline=None)
-@given(SCORES, UNIT)
-def test_relevance_is_between_nothing_and_all_and_agrees_with_its_parts(
-    scores: list[tuple[float, float]], dense_weight: float
-) -> None:
-    cosine, bm25 = np.array(scores, np.float32).reshape(-1, 2).T
-    relevance = Ranking(dense_weight=dense_weight).relevance(cosine, bm25)
-    assert relevance.shape == cosine.shape
-    assert np.isfinite(relevance).all()
-    assert (relevance >= 0).all()
-    assert (relevance <= 1 + 1e-6).all()
-    for i in range(len(scores)):
-        better = (cosine >= cosine[i]) & (bm25 >= bm25[i])
-        assert (relevance[better] >= relevance[i] - 1e-6).all()
-
-
-def test_the_weight_says_whether_meaning_or_words_decide() -> None:
-    cosine, bm25 = np.array([0.9, 0.1], np.float32), np.array([0.0, 5.0], np.float32)
-    by_meaning = Ranking(dense_weight=1).relevance(cosine, bm25)
-    by_words = Ranking(dense_weight=0).relevance(cosine, bm25)
-    assert by_meaning.tolist() == [1.0, 0.0]
-    assert by_words.tolist() == [0.0, 1.0]
 
 
 # -- hits ----------------------------------------------------------------------------------------
@@ -167,72 +138,101 @@ def test_boosts_and_their_half_life_can_be_chosen() -> None:
 
 def test_a_hit_says_what_its_score_is_made_of() -> None:
     record = note(days=30, importance=0.8)
-    [hit] = Ranking().hits([Evidence(record, 0.6, 4.0, 0.5, 0.7)], NOW)
-    parts = dict(hit.parts)
+    scores = {"relevance": 0.7, "cosine": 0.6, "bm25": 4.0, "named": 1.0}
+    [hit] = Ranking().hits([Evidence(record, scores)], NOW)
+    boosts = {"recency": pytest.approx(0.05), "importance": pytest.approx(0.06)}
     assert (hit.record, hit.text) == (record, record.text)
-    assert [parts.pop(name) for name in ("cosine", "bm25", "coverage", "relevance")] == [
-        0.6,
-        4.0,
-        0.5,
-        0.7,
-    ]
-    assert parts == {"recency": pytest.approx(0.05), "importance": pytest.approx(0.06)}
+    assert hit.parts == {**scores, **boosts}
     assert hit.score == pytest.approx(0.7 * 1.11)
+
+
+@settings(deadline=None)
+@given(st.floats(-3, 3), st.floats(-3, 3), AGES, UNIT)
+def test_what_is_more_relevant_and_else_the_same_is_never_below(
+    one: float, other: float, age: float, importance: float
+) -> None:
+    """Also where relevance is negative, as of a text that is like the opposite."""
+    low, high = sorted((one, other))
+    records = [
+        candidate(note(id, days=age, importance=importance), relevance)
+        for id, relevance in (("low", low), ("high", high))
+    ]
+    scores = {hit.record.id: hit.score for hit in Ranking().hits(records, NOW)}
+    assert scores["low"] <= scores["high"] + 1e-9
+
+
+def test_no_candidates_are_no_hits() -> None:
+    assert Ranking().hits([], NOW) == Ranking.generative_agents().hits([], NOW) == []
+
+
+# -- the ranking of generative agents ------------------------------------------------------------
+
+
+def test_generative_agents_add_relevance_importance_and_recency() -> None:
+    found = [
+        candidate(note("close", days=300, importance=0.2), 2.0),
+        candidate(note("between", days=1, importance=0.9), 1.5),
+        candidate(note("far", importance=1.0), 1.0),
+    ]
+    scores = {hit.record.id: hit.score for hit in Ranking.generative_agents().hits(found, NOW)}
+    assert scores == {
+        "close": pytest.approx(0.4 + 0.3 * 0.2, abs=1e-6),
+        "between": pytest.approx(0.4 * 0.5 + 0.3 * 0.9 + 0.3 * 0.995**24),
+        "far": pytest.approx(0.3 + 0.3),
+    }
+    assert ids(Ranking.generative_agents().hits(found, NOW)) == ["between", "far", "close"]
+    assert ids(Ranking().hits(found, NOW)) == ["close", "between", "far"]
+
+
+def test_generative_agents_take_all_for_relevant_where_nothing_differs() -> None:
+    [hit] = Ranking.generative_agents().hits([candidate(note(importance=0), 0.3)], NOW)
+    assert hit.score == pytest.approx(0.4 + 0.3)
+    assert hit.parts["recency"] == pytest.approx(0.3)
 
 
 # -- the floor -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("cosine", "coverage", "passes"),
-    [(0.7, 0.0, True), (0.0, 0.7, True), (0.4, 0.4, True), (0.69, 0.0, False), (-0.2, 0.8, False)],
-)
-def test_below_the_floor_of_meaning_and_words_together_is_no_evidence(
-    cosine: float, coverage: float, passes: bool
-) -> None:
-    assert Ranking(floor=0.7).is_evidence(cosine, coverage, None, "message") is passes
+@pytest.mark.parametrize("type", TYPES)
+def test_each_type_has_a_floor_and_a_recall_may_have_its_own(type: RecordType) -> None:
+    ranking = Ranking(floors=Floors(message=0.1, note=0.2, document=0.3, episode=0.4))
+    floors = {"message": 0.1, "note": 0.2, "document": 0.3, "episode": 0.4}
+    assert ranking.floor(type) == ranking.floor(type, None) == floors[type]
+    assert ranking.floor(type, 0.7) == 0.7
+    assert ranking.floor(type, 0) == ranking.floor(type, -1) == -math.inf
 
 
-@pytest.mark.parametrize("type", ["note", "episode"])
-def test_a_note_and_a_past_task_are_evidence_by_their_meaning_alone_as_well(type: str) -> None:
-    ranking = replace(Ranking(floor=0.7, note_floor=2, episode_floor=2), **{f"{type}_floor": 0.5})
-    for cosine, coverage, passes in ((0.5, 0.0, True), (0.49, 0.1, False), (0.4, 0.3, True)):
-        assert ranking.is_evidence(cosine, coverage, None, type) is passes
+def test_floors_are_those_of_the_embedder_unless_they_are_given() -> None:
+    embedded, other = (Ranking().with_floors_of(name) for name in ("use-multilingual-v3", "new"))
+    assert (embedded.floors, other.floors) == (EMBEDDED, UNMEASURED)
+    assert UNMEASURED.message < EMBEDDED.message
+    own = Ranking(floors=Floors(note=1))
+    assert own.with_floors_of("new") is own
+    agents = Ranking.generative_agents()
+    assert type(agents.with_floors_of("new")) is type(agents)
 
 
-def test_past_tasks_are_fused_with_a_weight_of_their_own() -> None:
-    cosine, bm25 = np.array([0.9, 0.1], np.float32), np.array([0.0, 5.0], np.float32)
-    ranking = Ranking(dense_weight=0.25, episode_dense_weight=0.75)
-    assert ranking.relevance(cosine, bm25).tolist() == [0.25, 0.75]
-    assert ranking.episode_relevance(cosine, bm25).tolist() == [0.75, 0.25]
+# -- what is said twice --------------------------------------------------------------------------
 
 
-def test_a_document_is_evidence_by_its_meaning_alone_as_well() -> None:
-    ranking = Ranking(floor=0.7, document_floor=0.3)
-    for cosine, coverage, passes in ((0.3, 0.0, True), (0.29, 0.1, False), (0.2, 0.5, True)):
-        assert ranking.is_evidence(cosine, coverage, None, "document") is passes
+def test_a_message_is_left_out_beside_the_note_that_comes_from_it() -> None:
+    from_m = replace(note("n"), sources=("m",))
+    hits = [hit(message("m")), hit(from_m), hit(message("other", "m2"))]
+    assert ids(distinct(hits, 10)) == ["n", "other"]
+    assert ids(distinct(hits, 1)) == ["m"], "the note is not among them"
+    assert ids(distinct(hits, 2)) == ["n", "other"], "and makes room"
 
 
-def test_a_floor_of_ones_own_replaces_both() -> None:
-    assert not Ranking().is_evidence(0.9, 0.0, 1.0, "note")
-    assert Ranking(floor=2, note_floor=2).is_evidence(0.9, 0.0, 0.9, "note")
+def test_what_a_project_has_in_the_users_words_is_there_once() -> None:
+    bar, bot = Owner("project", "bar"), Owner("agent", "bot")
 
+    def tea(id: str, owner: Owner, text: str = "Drinks tea") -> Hit:
+        return hit(replace(note(id, owner=owner), text=text))
 
-@settings(deadline=None)
-@given(st.floats(-1, 1), UNIT, st.floats(0, 2), st.floats(0, 2), st.sampled_from(TYPES))
-def test_a_higher_floor_only_takes_away(
-    cosine: float, coverage: float, one: float, other: float, type: str
-) -> None:
-    low, high = sorted((one, other))
-    above_low, above_high = (
-        Ranking().is_evidence(cosine, coverage, floor, type) for floor in (low, high)
-    )
-    assert above_low >= above_high
-    assert Ranking().is_evidence(cosine, coverage, 0, type)
-
-
-def test_no_candidates_are_no_hits() -> None:
-    assert Ranking().hits([], NOW) == []
+    hits = [tea("p", bar), tea("u", ANA, "drinks  TEA"), tea("a", bot), tea("c", bar, "Coffee")]
+    assert ids(distinct(hits, 10)) == ["u", "c"]
+    assert ids(distinct([*hits[:1], *hits[2:]], 10)) == ["p", "c"]
+    assert ids(distinct([tea("u", ANA), tea("v", ANA)], 10)) == ["u", "v"], "the user's own stay"
 
 
 # -- what a prompt gets --------------------------------------------------------------------------
