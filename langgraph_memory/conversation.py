@@ -265,9 +265,7 @@ def _three_steps(start: Rows, to: Rows, rows: int) -> tuple[Rows, Rows, Rows]:
     return one[:rows], two[:rows], one[two][:rows]
 
 
-def _norm(
-    lengths: Scores, alive: Flags, before: Sequence[Rows], after: Sequence[Rows]
-) -> Scores:
+def _norm(lengths: Scores, alive: Flags, before: Sequence[Rows], after: Sequence[Rows]) -> Scores:
     """Return what BM25 adds to counts, given how many terms each message has."""
     padded = np.append(lengths, np.float32(0))
     windows = lengths.copy()

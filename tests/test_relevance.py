@@ -44,9 +44,7 @@ def hits(memory: Memory, query: str, **how: Any) -> list[Hit]:
 
 def part(found: list[Hit], name: str, month: int | None = None) -> dict[str, float]:
     threads = ("0", "1") if month is None else (str(month),)
-    return {
-        hit.text: round(hit.parts[name], 3) for hit in found if hit.record.thread_id in threads
-    }
+    return {hit.text: round(hit.parts[name], 3) for hit in found if hit.record.thread_id in threads}
 
 
 # -- records that stand alone --------------------------------------------------------------------
