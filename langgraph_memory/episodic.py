@@ -143,8 +143,9 @@ def merged(kept: Episode, later: Episode) -> Episode:
     """Return one episode of two of the same turn.
 
     Its time, its judgement and what was drawn from it stay. The outcome is the later one, unless
-    somebody judged it; an error that the turn got over is told in the notes. Tokens are the larger
-    of the two: both count from the turn's beginning. What was left empty takes nothing away.
+    somebody judged it; an error that the turn got over is told in the notes, whoever judged it
+    meanwhile. Tokens are the larger of the two: both count from the turn's beginning. What was left
+    empty takes nothing away.
     """
     outcome = _outcome(kept, later)
     got_over = kept.error if later.error is None and outcome != kept.outcome else None
@@ -166,8 +167,9 @@ def merged(kept: Episode, later: Episode) -> Episode:
 
 def _outcome(kept: Episode, later: Episode) -> Outcome:
     judged = kept.outcome in _JUDGED
-    rated = kept.quality_score is not None and later.outcome == "completed"
-    stays = (judged or rated) and later.outcome not in _JUDGED and later.quality_score is None
+    if kept.outcome == "failure" and kept.error is None:  # nothing was raised
+        judged = kept.quality_score is not None and later.outcome == "completed"
+    stays = judged and later.outcome not in _JUDGED and later.quality_score is None
     return kept.outcome if stays else later.outcome
 
 

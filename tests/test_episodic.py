@@ -63,7 +63,8 @@ def test_logging_the_same_again_changes_nothing(kept: Episode, later: Episode) -
 def test_the_end_of_a_run_takes_no_judgement_back(kept: Episode, later: Episode) -> None:
     told = replace(later, outcome="completed", quality_score=None)
     both = merged(kept, told)
-    if kept.outcome in ("success", "partial") or kept.quality_score is not None:
+    failed = kept.outcome == "failure" and kept.error is None and kept.quality_score is not None
+    if kept.outcome in ("success", "partial") or failed:
         assert both.outcome == kept.outcome
 
 
@@ -86,6 +87,14 @@ def test_the_later_outcome_holds_unless_one_is_a_judgement(
     kept: Outcome, later: Outcome, result: Outcome
 ) -> None:
     assert merged(episode(outcome=kept), episode(outcome=later)).outcome == result
+
+
+@pytest.mark.parametrize("stopped", ["interrupted", "cancelled", "failure"])
+def test_a_turn_that_was_judged_before_it_went_on_ends_as_it_ended(stopped: Outcome) -> None:
+    error = "OSError: closed" if stopped == "failure" else None
+    judged = episode(outcome=stopped, error=error, quality_score=0.1)
+    over = merged(judged, episode(outcome="completed"))
+    assert (over.outcome, over.error, over.quality_score) == ("completed", None, 0.1)
 
 
 def test_an_error_that_the_turn_got_over_is_in_its_notes() -> None:
