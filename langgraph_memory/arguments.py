@@ -76,7 +76,7 @@ def episode(
     _check_count("token_cost", token_cost)
     thread = None if thread_id is None else _thread_id(thread_id)
     return Episode(
-        id=Episode.id_of(thread, turn_id or uuid.uuid4().hex),
+        id=Episode.id_of(thread, _turn_id(turn_id)),
         owner=writer(user),
         created_at=now,
         task=_text("task", task, redact),
@@ -444,6 +444,20 @@ def _thread_id(thread_id: object) -> str:
     if not isinstance(thread_id, str) or not thread_id:
         raise ConfigurationError(f"thread_id= is a non-empty text, got {thread_id!r}")
     return replace_surrogates(thread_id)
+
+
+def _turn_id(turn_id: object) -> str:
+    """Return by what a turn is known; one that is known by nothing is new."""
+    if isinstance(turn_id, bool) or not isinstance(turn_id, str | int | None):
+        raise ConfigurationError(f"turn_id= is the id of a message, got {turn_id!r}")
+    return uuid.uuid4().hex if turn_id in (None, "") else str(turn_id)
+
+
+def check_record_id(id: object) -> str:
+    """Refuse what is no record's id."""
+    if not isinstance(id, str):
+        raise ConfigurationError(f"a record's id is a text, got {id!r}")
+    return id
 
 
 def _ids(name: str, ids: Any) -> tuple[str, ...]:

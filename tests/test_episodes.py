@@ -220,7 +220,9 @@ async def test_what_is_said_in_a_block_is_logged_apart_from_it(
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"user": ""}, {"user": None}, {"task": " "}, {"thread_id": ""}], ids=str
+    "wrong",
+    [{"user": ""}, {"user": None}, {"task": " "}, {"thread_id": ""}, {"turn_id": b"m-1"}],
+    ids=str,
 )
 def test_what_is_wrong_with_a_block_is_said_before_it_begins(
     chroma_memory: Memory, wrong: dict[str, Any]
@@ -322,6 +324,7 @@ async def test_only_an_episode_of_the_user_s_own_can_be_rated(memory: Verbs) -> 
         *({"outcome": value} for value in ("done", "", 5)),
         *({"notes": value} for value in (None, 5)),
         *({"user": value} for value in (None, "")),
+        *({"id": value} for value in (None, 5)),
     ],
     ids=str,
 )

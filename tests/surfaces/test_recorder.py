@@ -795,6 +795,11 @@ def test_a_recorder_needs_a_memory_with_a_store() -> None:
         EpisodeRecorder("./memory")  # type: ignore[arg-type]  # what is tested
 
 
+def test_what_tells_a_run_s_task_is_a_function(memory: Memory) -> None:
+    with pytest.raises(ConfigurationError, match="task= is a function"):
+        EpisodeRecorder(memory, task="Ship it")  # type: ignore[arg-type]  # what is tested
+
+
 # -- what goes wrong with the memory --------------------------------------------------------------
 
 
