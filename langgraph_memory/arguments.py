@@ -47,10 +47,19 @@ MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""
 
 
-def log(given: object, *, user: str, thread_id: str, at: datetime | None) -> Log:
-    """Return the messages that are to be logged."""
-    moment = None if at is None else as_utc(at, "at=")
-    return Log.of(as_messages(given), writer(user), _thread_id(thread_id), moment)
+def log(
+    given: object,
+    *,
+    user: str,
+    thread_id: str,
+    at: datetime | None,
+    episode: Episode | None,
+) -> Log:
+    """Return the messages that are to be logged; refuse an episode of somebody else."""
+    moment, owner = None if at is None else as_utc(at, "at="), writer(user)
+    if episode is not None and not (isinstance(episode, Episode) and episode.owner == owner):
+        raise ConfigurationError(f"episode= is an Episode of the user {owner.id!r}, got {episode}")
+    return Log.of(as_messages(given), owner, _thread_id(thread_id), moment)
 
 
 def episode(
@@ -110,7 +119,8 @@ def evaluated(answer: object, redact: Redact) -> Rating | None:
 
 def evaluator(given: Evaluator | None) -> Evaluator | None:
     """Refuse what cannot be called in the background."""
-    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+    called = (given, getattr(given, "__call__", None))  # noqa: B004  # of an object it is that
+    if given is not None and (not callable(given) or any(map(inspect.iscoroutinefunction, called))):
         raise ConfigurationError(
             "evaluator= is a plain function of an episode and its messages that returns a score "
             f"from 0 to 1; got {given!r}"

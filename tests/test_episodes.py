@@ -144,6 +144,22 @@ async def test_a_task_that_is_cancelled_leaves_its_episode(chroma_memory: Memory
     assert [record.outcome for record in kept(chroma_memory)] == ["cancelled"]
 
 
+async def test_a_task_that_is_cancelled_again_and_again_leaves_its_episode(
+    chroma_memory: Memory,
+) -> None:
+    async def ship() -> None:
+        async with chroma_memory.episode(user="ana", task="Ship order 17"):
+            await asyncio.sleep(LONG)
+
+    shipping = asyncio.create_task(ship())
+    while not shipping.done():  # as anyio does, and so a server whose client has gone
+        await asyncio.sleep(0)
+        shipping.cancel()
+    while not kept(chroma_memory):
+        await asyncio.sleep(0.01)
+    assert [record.outcome for record in kept(chroma_memory)] == ["cancelled"]
+
+
 async def test_a_stream_that_is_closed_early_is_cancelled(
     chroma_memory: Memory, prefix: str
 ) -> None:
@@ -216,7 +232,7 @@ async def test_what_is_said_in_a_block_is_logged_apart_from_it(
 
     with pytest.raises(ValueError, match="sold out"):
         await ship()
-    assert chroma_memory.count(user="ana") == {"note": 0, "message": 1, "episode": 1}
+    assert chroma_memory.count(user="ana") == {"note": 0, "message": 1, "episode": 1, "document": 0}
 
 
 @pytest.mark.parametrize(
@@ -315,6 +331,14 @@ async def test_only_an_episode_of_the_user_s_own_can_be_rated(memory: Verbs) -> 
             await memory.rate_episode(id, 0.5, user="ana")
     assert await memory.get(other.id, user="ben") == other
     assert await memory.get(own.id, user="ana") == own
+
+
+async def test_a_turn_is_logged_with_an_episode_of_its_own_user_alone(prefix: str) -> None:
+    memory = Verbs(Memory(InMemoryStore()), prefix)
+    other = await memory.log_episode("Order beans", user="ben")
+    with pytest.raises(ConfigurationError, match="an Episode of the user 'ana'"):
+        await memory.log_turn("Order tea", user="ana", thread_id="t", episode=other)
+    assert await memory.list(user="ana") == []
 
 
 @pytest.mark.parametrize(
@@ -730,8 +754,15 @@ def test_close_gives_up_an_evaluator_that_does_not_end(
     assert [record.quality_score for record in kept(memory)] == [1.0, None]
 
 
+class AsyncJudge:
+    async def __call__(self, episode: Episode, messages: object) -> float:
+        return 0.5
+
+
 @pytest.mark.parametrize(
-    "wrong", [0.5, "judge", asyncio.sleep], ids=["number", "text", "coroutine function"]
+    "wrong",
+    [0.5, "judge", asyncio.sleep, AsyncJudge()],
+    ids=["number", "text", "coroutine function", "object with one"],
 )
 def test_an_evaluator_is_a_plain_function(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="evaluator="):

@@ -152,7 +152,8 @@ def test_only_an_episode_that_is_over_is_judged() -> None:
 
     store = ChromaStore.in_memory(embed=HashingEmbeddings())
     with Memory(store, evaluator=evaluator, debounce=0) as memory:
-        memory.log_episode("Ship it", outcome="interrupted", **TURN)
+        stopped = memory.log_episode("Ship it", outcome="interrupted", **TURN)
+        memory.log_turn("Ship it, to Rosario", user="ana", thread_id="t", episode=stopped)
         memory.flush()
         assert judged == []
         memory.log_episode("Ship it", **TURN)
