@@ -115,7 +115,8 @@ def messages_of(episode: Episode, messages: Iterable[Message]) -> list[Message]:
             return turn
     end = episode.created_at
     took = episode.duration_ms
-    start = None if took is None else end - timedelta(milliseconds=took)
+    # It was rounded: what was said as the first thing would be left out.
+    start = None if took is None else end - timedelta(milliseconds=took + 1)
     return [m for m in said if m.created_at <= end and (start is None or m.created_at >= start)]
 
 

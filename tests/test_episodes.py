@@ -155,8 +155,7 @@ async def test_a_task_that_is_cancelled_again_and_again_leaves_its_episode(
     while not shipping.done():  # as anyio does, and so a server whose client has gone
         await asyncio.sleep(0)
         shipping.cancel()
-    while not kept(chroma_memory):
-        await asyncio.sleep(0.01)
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
     assert [record.outcome for record in kept(chroma_memory)] == ["cancelled"]
 
 
@@ -584,9 +583,10 @@ def test_a_task_logged_by_hand_is_evaluated_with_what_was_said_while_it_went_on(
         memory.log_turn([("user", "before")], user="ana", thread_id="t")
         clock.advance(hours=1)
         with memory.episode(user="ana", task="Ship", thread_id="t"):
+            clock.advance(microseconds=100)
             for text in ("first", "second"):
                 memory.log_turn([("user", text)], user="ana", thread_id="t")
-                clock.advance(minutes=1)
+                clock.advance(minutes=1, microseconds=100)
         clock.advance(hours=1)
         memory.log_turn([("user", "after")], user="ana", thread_id="t")
         assert memory.flush(LONG)
