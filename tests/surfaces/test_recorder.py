@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
@@ -25,6 +25,7 @@ from langgraph.runtime import RunControl
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel
 
 from langgraph_memory import (
     ConfigurationError,
@@ -674,6 +675,31 @@ async def test_a_run_without_messages_is_told_by_its_input(
     for _ in range(2):  # the same task twice is two episodes
         await call(graph, {"order": 7, "goods": ["咖啡"]}, of(recorder))
     assert outcomes(memory) == [('{"order": 7, "goods": ["咖啡"]}', "completed")] * 2
+
+
+class Given(BaseModel):
+    order: int
+
+
+@pytest.mark.parametrize(
+    ("given", "task"),
+    [
+        ([HumanMessage("Hello!"), AIMessage("Hello."), HumanMessage(ORDER)], ORDER),
+        (HumanMessage(ORDER), ORDER),
+        (Given(order=7), '{"order": 7}'),
+        ([], "[]"),
+    ],
+    ids=["messages", "a message", "a model of pydantic", "nothing"],
+)
+def test_an_input_of_a_functional_graph_is_told_as_it_reads(
+    memory: Memory, recorder: EpisodeRecorder, given: Any, task: str
+) -> None:
+    @entrypoint()
+    def flow(given: Any) -> str:
+        return "done"
+
+    flow.invoke(given, of(recorder))
+    assert outcomes(memory) == [(task, "completed")]
 
 
 async def test_task_says_what_a_run_is_to_do(memory: Memory, call: Way) -> None:
