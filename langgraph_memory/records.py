@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, Self, get_args
 
+from langgraph_memory.clock import as_utc
 from langgraph_memory.scope import Owner, RecordType
 
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
@@ -98,8 +99,8 @@ _TIMES = frozenset(
 
 
 def _json_of(content: Any) -> Any:
-    if isinstance(content, datetime):
-        return content.isoformat()
+    if isinstance(content, datetime):  # of one zone, so that texts compare as times do
+        return as_utc(content, "clock=").isoformat()
     return list(content) if isinstance(content, tuple) else content
 
 
