@@ -213,6 +213,35 @@ async def test_too_many_critical_notes_are_kept_and_told(
     assert "user 'ana' keeps 2 notes, more than max_notes=1" in caplog.text
 
 
+async def test_what_interrupted_calls_left_of_documents_is_deleted_for_each_owner(
+    clock: ManualClock, prefix: str
+) -> None:
+    from tests.conftest import Verbs
+
+    memory = Verbs(Memory(Stopping(), clock=clock), prefix)
+    store = memory.memory.store
+    assert isinstance(store, Stopping)
+    await memory.add_document("Whole.", source="a.md", user="ana")
+    for whose in ({}, {"project": "shop"}):  # neither of them has notes
+        store.writes_left = 1  # equal texts go in two writes: the second chunk is lost
+        with pytest.raises(OSError, match="disk"):
+            await memory.add_document("# A\n\nx\n\n# A\n\nx", source="b.md", user="ana", **whose)
+    store.writes_left = 1_000
+    owners = [Owner("user", "ana"), Owner("project", "shop")]
+
+    def lying() -> list[int]:
+        return [len(store.search(owner.namespace("document"))) for owner in owners]
+
+    await memory.consolidate()
+    assert lying() == [2, 1]  # somebody may be writing them
+    clock.advance(hours=2)
+    await memory.consolidate(dry_run=True)
+    assert lying() == [2, 1]
+    await memory.consolidate()
+    assert lying() == [1, 0]
+    assert [each.source for each in await memory.list(user="ana", types=("document",))] == ["a.md"]
+
+
 # -- with a model --------------------------------------------------------------------------------
 
 
@@ -314,6 +343,9 @@ class Stopping(InMemoryStore):
             if self.writes_left < 0:
                 raise OSError("the disk is gone")
         return super().batch(ops)
+
+    async def abatch(self, ops: Any) -> list[Any]:
+        return self.batch(ops)
 
 
 @pytest.mark.parametrize("after", range(4))

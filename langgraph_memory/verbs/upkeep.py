@@ -13,16 +13,16 @@ from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.merging import Merge, MergeAnswer
-from langgraph_memory.operations import NOTE_OWNERS, change_ops, note_owners
+from langgraph_memory.operations import OWNERS, change_ops, owners_of
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner
 from langgraph_memory.store.rebuild import Progress
-from langgraph_memory.verbs.base import Verbs
+from langgraph_memory.verbs.documents import Documents
 
 logger = logging.getLogger(__name__)
 
 
-class Upkeep(Verbs):
+class Upkeep(Documents):
     """`consolidate`."""
 
     def consolidate(
@@ -35,11 +35,12 @@ class Upkeep(Verbs):
         dry_run: bool = False,
         on_progress: Progress | None = None,
     ) -> list[Change]:
-        """Keep what notes say in fewer notes: nothing is deleted, and `undo` takes a change back.
+        """Keep what notes say in fewer notes: none is deleted, and `undo` takes a change back.
 
         Notes that are over are archived, those that say the same merged, those that have faded
         archived, and then the least useful above `max_notes`. Pinned and critical notes (importance
-        .8 and more) neither fade nor give way. `docs/consolidation.md` has the rules.
+        .8 and more) neither fade nor give way. `docs/consolidation.md` has the rules. What calls of
+        `add_document` left that were interrupted an hour ago and more, is deleted.
 
         What one owner's notes raise is logged, and does not keep others from their turn: the first
         such error is raised at the end. What was done by then stays, and the next call does the
@@ -62,7 +63,7 @@ class Upkeep(Verbs):
             ConfigurationError: If there is no model of the name that was given.
         """
         owner = arguments.consolidated(user, project, agent, max_notes)
-        owners = [owner] if owner else note_owners(self.store.batch([NOTE_OWNERS])[0])
+        owners = [owner] if owner else owners_of(self.store.batch([OWNERS])[0])
         changes: list[Change] = []
         failures = _Failures()
         for done, each in enumerate(owners, 1):
@@ -85,7 +86,7 @@ class Upkeep(Verbs):
     ) -> list[Change]:
         """Async form of `consolidate`."""
         owner = arguments.consolidated(user, project, agent, max_notes)
-        owners = [owner] if owner else note_owners((await self.store.abatch([NOTE_OWNERS]))[0])
+        owners = [owner] if owner else owners_of((await self.store.abatch([OWNERS]))[0])
         changes: list[Change] = []
         failures = _Failures()
         for done, each in enumerate(owners, 1):
@@ -97,6 +98,8 @@ class Upkeep(Verbs):
         return changes
 
     def _consolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
+        if not dry_run:
+            self._remove_leftovers(owner)
         merges = self._merges(owner)
         with OWNER_LOCKS.hold(owner):  # not held while a model is asked
             notes = self._notes(owner)
@@ -108,6 +111,8 @@ class Upkeep(Verbs):
         return [change for batch in batches for change in batch]
 
     async def _aconsolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
+        if not dry_run:
+            await self._aremove_leftovers(owner)
         merges = await self._amerges(owner)
         async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
             notes = await self._anotes(owner)
