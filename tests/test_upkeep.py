@@ -313,6 +313,44 @@ async def test_what_changes_while_the_model_thinks_is_left_as_it_is(clock: Manua
     assert "Likes the red" in await shown(memory)
 
 
+async def test_a_model_is_asked_once_about_notes_that_stay_as_they_are(
+    clock: ManualClock, prefix: str
+) -> None:
+    nothing: dict[str, Any] = {"merges": []}
+    half = {"merges": [{"notes": [1, 9], "text": "Likes blue"}]}
+    memory = modelled(clock, RuntimeError("down"), half, nothing, nothing, nothing, prefix=prefix)
+    model = memory.memory.model
+    assert isinstance(model, ScriptedChatModel)
+    await say(memory, "Likes the blue", "Blue is what the user likes")
+    for calls in (1, 2, 3, 3):  # what failed, or cannot be right, is asked for again
+        await memory.consolidate(user="ana")
+        assert len(model.calls) == calls
+    await memory.remember("Likes the blue", user="ana")  # said again, it is the same text
+    await memory.consolidate(user="ana")
+    [note] = await memory.list(user="ana", contains="likes the blue")
+    assert len(model.calls) == 3
+    await memory.edit(note.id, user="ana", text="The user likes that blue")
+    await memory.consolidate(user="ana", dry_run=True)
+    await memory.consolidate(user="ana")  # a dry run keeps nothing
+    assert len(model.calls) == 5
+    await memory.forget(user="ana", everything=True)
+    await memory.consolidate(user="ana")
+    assert await memory.list(user="ana", types=("extraction",)) == []
+
+
+async def test_nothing_is_kept_of_what_was_forgotten_while_the_model_thought(
+    clock: ManualClock,
+) -> None:
+    def meanwhile(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        memory.memory.forget(user="ana", everything=True)
+        return {"merges": []}
+
+    memory = modelled(clock, meanwhile)
+    await say(memory, "Likes the blue", "Blue is what the user likes")
+    assert await memory.consolidate(user="ana") == []
+    assert await memory.list(user="ana", types=("extraction",)) == []
+
+
 async def test_where_nothing_is_alike_no_model_is_asked(clock: ManualClock, prefix: str) -> None:
     memory = modelled(clock, prefix=prefix)
     await say(memory, "Likes blue")

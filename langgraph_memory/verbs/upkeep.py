@@ -12,7 +12,7 @@ from langgraph_memory.consolidation import left, plan, remaining, writes
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
-from langgraph_memory.merging import Merge, MergeAnswer
+from langgraph_memory.merging import Comparison, Merge, MergeAnswer, Question
 from langgraph_memory.operations import OWNERS, change_ops, owners_of
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner
@@ -100,38 +100,46 @@ class Upkeep(Documents):
     def _consolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
         if not dry_run:
             self._remove_leftovers(owner)
-        merges = self._merges(owner)
+        comparison = self._compared(owner)
+        merges = [] if comparison is None else comparison.merges
         with OWNER_LOCKS.hold(owner):  # not held while a model is asked
             notes = self._notes(owner)
             batches = plan(notes, self.clock(), max_notes, merges)
             if not dry_run:
                 for write in writes(batches):
                     self._write(change_ops(write))
+                if comparison is not None:
+                    self._write(comparison.ops(notes, self.clock()))
         _warn_of_many(owner, left(notes, batches), max_notes)
         return [change for batch in batches for change in batch]
 
     async def _aconsolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
         if not dry_run:
             await self._aremove_leftovers(owner)
-        merges = await self._amerges(owner)
+        comparison = await self._acompared(owner)
+        merges = [] if comparison is None else comparison.merges
         async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
             notes = await self._anotes(owner)
             batches = plan(notes, self.clock(), max_notes, merges)
             if not dry_run:
                 for write in writes(batches):
                     await self._awrite(change_ops(write))
+                if comparison is not None:
+                    await self._awrite(comparison.ops(notes, self.clock()))
         _warn_of_many(owner, left(notes, batches), max_notes)
         return [change for batch in batches for change in batch]
 
-    def _merges(self, owner: Owner) -> list[Merge]:
+    def _compared(self, owner: Owner) -> Comparison | None:
         """Ask the model which notes say the same; where it fails, nothing is merged."""
         embeddings = getattr(self.store, "embeddings", None)
         if self._asker is None or embeddings is None:
-            return []
+            return None
         notes = remaining(self._notes(owner), self.clock())
         vectors = Embedder(embeddings).embed([note.text for note in notes], [])[0]
-        found: list[Merge] = []
-        for question in merging.questions(notes, vectors, self._band):
+        groups = merging.alike(notes, vectors, self._band.ask_from)
+        found = self.store.batch([Comparison.read_op(owner)])
+        comparison = Comparison(owner, groups, found[0])
+        for question in comparison.questions():
             read = partial(merging.merges, question=question, redact=self.redact)
             request, retries = merging.request(question), self.extracting.retries
             try:
@@ -139,18 +147,20 @@ class Upkeep(Documents):
             except ModelError as error:
                 logger.warning("%d groups of notes stay as they are: %s", len(question), error)
             else:
-                found += _sound(asked.value)
-        return found
+                _take_in(comparison, question, asked.value)
+        return comparison
 
-    async def _amerges(self, owner: Owner) -> list[Merge]:
-        """Async form of `_merges`."""
+    async def _acompared(self, owner: Owner) -> Comparison | None:
+        """Async form of `_compared`."""
         embeddings = getattr(self.store, "embeddings", None)
         if self._asker is None or embeddings is None:
-            return []
+            return None
         notes = remaining(await self._anotes(owner), self.clock())
         vectors = (await Embedder(embeddings).aembed([note.text for note in notes], []))[0]
-        found: list[Merge] = []
-        for question in merging.questions(notes, vectors, self._band):
+        groups = merging.alike(notes, vectors, self._band.ask_from)
+        found = await self.store.abatch([Comparison.read_op(owner)])
+        comparison = Comparison(owner, groups, found[0])
+        for question in comparison.questions():
             read = partial(merging.merges, question=question, redact=self.redact)
             request, retries = merging.request(question), self.extracting.retries
             try:
@@ -158,16 +168,17 @@ class Upkeep(Documents):
             except ModelError as error:
                 logger.warning("%d groups of notes stay as they are: %s", len(question), error)
             else:
-                found += _sound(asked.value)
-        return found
+                _take_in(comparison, question, asked.value)
+        return comparison
 
 
-def _sound(answer: tuple[list[Merge], list[str]]) -> list[Merge]:
-    """Return the merges of an answer that can be right; what was wrong with others is logged."""
-    merges, problems = answer
-    for problem in problems:
+def _take_in(
+    comparison: Comparison, question: Question, answer: tuple[list[Merge], list[str]]
+) -> None:
+    """Keep the merges of an answer that can be right; what was wrong with others is logged."""
+    for problem in answer[1]:
         logger.warning("passed over: %s", problem)
-    return merges
+    comparison.answered(question, *answer)
 
 
 def _warn_of_many(owner: Owner, notes: int, max_notes: int) -> None:
