@@ -10,9 +10,10 @@ other and adds a detail. What adds "only", "not" or the like is another statemen
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import Note, normalise
@@ -59,12 +60,25 @@ def best_first(notes: Iterable[Note]) -> list[Note]:
     return sorted(notes, key=_goodness, reverse=True)
 
 
-def repeated(notes: Iterable[Note]) -> Iterator[list[Note]]:
+Apart = Mapping[str, Set[str]]
+"""By notes' ids: two that share anything here are not to be one."""
+
+
+def are_apart(note: Note, other: Note, apart: Apart) -> bool:
+    """Whether two notes are to stay two, whatever they say."""
+    return not apart.get(note.id, frozenset()).isdisjoint(apart.get(other.id, ()))
+
+
+def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iterator[list[Note]]:
     """Yield the groups of two and more notes that say the same, in each the best note first.
 
     Each of a group says no more than its best, compared with it directly: there are no chains. So
     what is best in its group is like none of the others, and looking again finds nothing. The words
     of an assistant do not take the place of a user's.
+
+    Args:
+        notes: Active notes of one owner.
+        apart: Which of them are to stay apart.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -85,7 +99,7 @@ def repeated(notes: Iterable[Note]) -> Iterator[list[Note]]:
         about = (note.kind, note.valid_until)
         same, shorter = (about, "same", wording.key), (about, "shorter", wording.words)
         near = (group for key in (same, shorter) for group in found.get(key, ()))
-        group = next((group for group in near if group.takes(note)), None)
+        group = next((group for group in near if group.takes(note, apart)), None)
         if group is not None:
             group.add(note)
             continue
@@ -100,9 +114,11 @@ class _Group:
     notes: list[Note]
     slot: str | None
 
-    def takes(self, note: Note) -> bool:
+    def takes(self, note: Note, apart: Apart) -> bool:
         slot = _slot(note)
         fits = None in (self.slot, slot) or self.slot == slot
+        if note.id in apart and any(are_apart(note, each, apart) for each in self.notes):
+            return False
         return fits and self.notes[0].said_by in ("user", note.said_by)
 
     def add(self, note: Note) -> None:

@@ -63,6 +63,23 @@ async def test_four_wordings_become_one_note_with_four_sources_and_undo_brings_a
     assert len({each.id for each in said}) == 4
 
 
+async def test_what_was_taken_apart_stays_apart_until_it_says_something_else(
+    memory: Verbs,
+) -> None:
+    await say(memory, *BLUE[:3])
+    kept, *_ = await memory.consolidate(user="ana")
+    await memory.undo(kept.id, user="ana")
+    assert await memory.consolidate(user="ana") == []
+    await say(memory, BLUE[3])  # a fourth, of which nobody said that
+    await memory.consolidate(user="ana")
+    assert sorted(await shown(memory)) == sorted(BLUE[:3])
+    [note] = [note for note in await memory.list(user="ana") if note.text == BLUE[0]]
+    await memory.edit(note.id, text="Likes blue a lot", user="ana")
+    await memory.edit(note.id, text=BLUE[0], user="ana")
+    await memory.consolidate(user="ana")
+    assert sorted(await shown(memory)) == sorted(BLUE[1:3])
+
+
 async def test_what_was_merged_into_a_note_is_forgotten_with_it(memory: Verbs) -> None:
     await say(memory, *BLUE, "Has a dog")
     kept, *_ = await memory.consolidate(user="ana")
@@ -263,7 +280,7 @@ def merge_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 async def test_a_model_says_what_is_the_same_and_in_which_words(
     clock: ManualClock, prefix: str
 ) -> None:
-    memory = modelled(clock, merge_of, merge_of, prefix=prefix)
+    memory = modelled(clock, merge_of, merge_of, merge_of, prefix=prefix)
     await say(memory, "Likes the blue", "Blue is what the user likes", "Blue it has to be")
     planned = await memory.consolidate(user="ana", dry_run=True)
     assert len(await shown(memory)) == 3
@@ -276,6 +293,8 @@ async def test_a_model_says_what_is_the_same_and_in_which_words(
     assert await memory.consolidate(user="ana") == []
     await memory.undo(kept.id, user="ana")
     assert len(await shown(memory)) == 3
+    assert await memory.consolidate(user="ana") == []  # whatever the model says
+    assert await memory.consolidate(user="ana") == []
 
 
 @pytest.mark.parametrize(
