@@ -3,7 +3,8 @@
 It merges without anybody being asked, so it has to be right where a cosine is wrong ("allergic to
 hazelnuts" and "to walnuts" are at .95). Two notes say the same if they have the same words but for
 small ones, in the same order or with the end put first; or if one begins with all the words of the
-other and adds a detail. What adds "only", "not" or the like is another statement.
+other and adds a detail. What adds "only", "not" or the like is another statement, and so is a
+detail in a language whose words for that are not listed.
 `benchmarks/consolidation.py` has the figures.
 """
 
@@ -37,10 +38,29 @@ _BEGINS_A_DETAIL = frozenset(
     """a an the as at by for from in into of on to with and because since called named about above
     near during per which who whose that where""".split()
 )
+_RESTRICTS = " ".join(
+    (
+        "only just no not never without nothing none neither nor except unless less than but if",
+        "when while until till instead anymore formerly used or hardly rarely seldom before after",
+        "too nur nicht kein keine keinen nichts nie niemals ohne ausser aber sondern wenn bis",
+        "statt selten kaum früher ne pas plus jamais sans sauf mais seulement si quand rarement",
+        "pero sino solo sólo sin excepto salvo menos nunca jamás cuando hasta mas só somente não",
+        "sem exceto quando até se ma non senza tranne mai finché maar alleen niet geen nooit",
+        "zonder behalve tenzij als tot ale tylko nie bez oprócz nigdy men bara inte aldrig utan",
+        "utom kun ikke uden undtagen но а только лишь не нет ни без кроме если никогда когда",
+        "пока редко раньше але тільки ні ama sadece değil hariç asla",
+    )
+)
+"""Words that deny or narrow what was said before them, in European languages, as `normalise` has
+them. One too many keeps two notes apart; one too few merges "likes coffee" into its denial."""
+
+_UNLISTED = "\u0370-\u03ff\u0590-\u0fff\u3040-\u30ff\uac00-\ud7af"
+"""Letters of Greek, Hebrew, Arabic, Indian languages, Thai, Japanese, Korean: what denies in them
+is not listed, or no word of its own."""
+
 _CHANGES_THE_SENSE = re.compile(
-    r"\b(?:only|just|no|not|never|without|nothing|none|neither|nor|except|unless|less|than|but|if"
-    r"|when|while|until|till|instead|anymore|formerly|used|or|hardly|rarely|seldom|before|after"
-    r"|too)\b|[不没沒無无非未别別勿只仅僅除但若却]|如果|以前|曾"
+    rf"\b(?:{'|'.join(_RESTRICTS.split())})\b|[{_UNLISTED}]"
+    "|[不没沒無无非未别別勿只仅僅除但若却卻]|如果|以前|曾|很少|直到|可是|然而"
 )
 
 
