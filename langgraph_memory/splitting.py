@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,7 +50,6 @@ SUFFIXES = {
     ".scala": "scala",
     ".swift": "swift",
     ".lua": "lua",
-    ".pl": "perl",
     ".hs": "haskell",
     ".ex": "elixir",
     ".r": "r",
@@ -128,10 +127,16 @@ def language_of(source: str, language: str | None) -> str:
     return language
 
 
+@cache
 def _code_languages() -> list[str]:
-    from langchain_text_splitters import Language
+    from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
-    without = ("cobol", "visualbasic6")  # rules that find nothing, or too much
+    without = ["cobol", "visualbasic6"]  # rules that find nothing, or too much
+    for language in Language:
+        try:
+            RecursiveCharacterTextSplitter.get_separators_for_language(language)
+        except ValueError:  # it is named there, and has no rules yet
+            without.append(language.value)
     return [language.value for language in Language if language.value not in without]
 
 
