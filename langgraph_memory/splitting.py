@@ -74,6 +74,8 @@ _BETWEEN_SIGNS = f"(?<!\u200d)(?![{_JOINING}])"
 _PROSE = (r"\r?\n\r?\n", r"\r?\n", _AFTER_SENTENCE, _AFTER_CLAUSE, r"\s", _BETWEEN_SIGNS, "")
 """Where to cut, the best place first; the last is between any two characters."""
 
+_HEADING_CHARACTERS = 200  # every chunk has it; a line that begins with "#" may be a whole file
+
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r" {0,3}(`{3,}(?![^\n]*`)|~{3,})")  # no code within a line
 _FRONT_MATTER = re.compile(
@@ -193,10 +195,10 @@ def _sections(text: str) -> Iterator[Chunk]:
 
 
 def _title(rest: str) -> str:
-    """Return what a heading says, without the `#` that may close it."""
+    """Return how a heading begins, without the `#` that may close it."""
     title = rest.strip()
     opened = title.rstrip("#")
-    return opened.rstrip() if not opened or opened[-1].isspace() else title
+    return (opened.rstrip() if not opened or opened[-1].isspace() else title)[:_HEADING_CHARACTERS]
 
 
 def _joined(path: dict[int, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory.errors import ConfigurationError
@@ -35,6 +35,7 @@ WORDS = st.sampled_from([*MARKS, *SCRIPTS, "x" * 900, "字" * 250])
 TEXTS = st.text() | st.lists(WORDS).map("".join)
 
 
+@settings(deadline=None)  # the first call imports the splitters
 @given(TEXTS, st.sampled_from(["markdown", "text", "python", "html"]))
 def test_chunks_are_the_text_where_they_say_and_leave_out_white_space_alone(
     text: str, language: str
@@ -85,6 +86,12 @@ def test_no_chunk_ends_within_a_sign(sign: str) -> None:
     found = split("x" + sign * 900, "text")
     assert len(found) > 1
     assert all(chunk.text.removeprefix("x").replace(sign, "") == "" for chunk in found)
+
+
+def test_a_heading_as_long_as_a_text_is_not_kept_whole_with_every_chunk() -> None:
+    found = split("# " + "word " * 2_000, "markdown")
+    assert len(found) > 10
+    assert {len(chunk.heading) for chunk in found} == {200}
 
 
 def test_a_long_section_is_cut_between_paragraphs_and_keeps_its_heading() -> None:
