@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_memory.errors import ConfigurationError
@@ -35,7 +35,6 @@ WORDS = st.sampled_from([*MARKS, *SCRIPTS, "x" * 900, "字" * 250])
 TEXTS = st.text() | st.lists(WORDS).map("".join)
 
 
-@settings(deadline=None)  # the first call imports the splitters
 @given(TEXTS, st.sampled_from(["markdown", "text", "python", "html"]))
 def test_chunks_are_the_text_where_they_say_and_leave_out_white_space_alone(
     text: str, language: str
