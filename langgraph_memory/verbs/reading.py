@@ -208,6 +208,7 @@ class Reading(Verbs):
 
 def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:
     """Return the operations that read a record, and the source of a document."""
+    id = arguments.check_record_id(id)
     ops = [get_op(namespace, id) for namespace in arguments.namespaces(owner)]
     return [*ops, get_op(owner.namespace("source"), id.partition("-")[0])]
 
