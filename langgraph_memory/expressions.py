@@ -71,6 +71,7 @@ def _spelled(word: str) -> list[str]:
     return [stem + end for end in ends] + [stem] * (not ends or bool(optional))
 
 
+_UNSPACED = re.compile("[\u3040-\ud7af]")  # Chinese, Japanese and Korean
 _DIGIT = re.compile(r"\d")
 _STOPS = ",.!?:;/\"'()-…—’“”¿¡«»،؟"
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
@@ -114,11 +115,14 @@ _NUMBER_SIGNS = re.compile(
 )
 
 
-def _words(text: str) -> list[str]:
-    text = text.lower()
+def _holds(text: str, words: frozenset[str], signs: re.Pattern[str]) -> bool:
+    spaced = text.lower()
     for stop in _STOPS:  # two to five times as fast as an expression that finds words
-        text = text.replace(stop, " ")
-    return text.split()
+        spaced = spaced.replace(stop, " ")
+    if not words.isdisjoint(spaced.split()):
+        return True
+    unspaced = not text.isascii() and _UNSPACED.search(text) is not None
+    return unspaced and signs.search(text) is not None
 
 
 def has_time(text: str) -> bool:
@@ -128,11 +132,7 @@ def has_time(text: str) -> bool:
         >>> has_time("We went there last week."), has_time("We went there.")
         (True, False)
     """
-    return (
-        not _TIME_WORDS.isdisjoint(_words(text))
-        or _YEAR.search(text) is not None
-        or (not text.isascii() and _TIME_SIGNS.search(text) is not None)
-    )
+    return _holds(text, _TIME_WORDS, _TIME_SIGNS) or _YEAR.search(text) is not None
 
 
 def has_number(text: str) -> bool:
@@ -145,8 +145,4 @@ def has_number(text: str) -> bool:
         ... ]
         [True, True, False]
     """
-    return (
-        _DIGIT.search(text) is not None
-        or not _NUMBER_WORDS.isdisjoint(_words(text))
-        or (not text.isascii() and _NUMBER_SIGNS.search(text) is not None)
-    )
+    return _DIGIT.search(text) is not None or _holds(text, _NUMBER_WORDS, _NUMBER_SIGNS)
