@@ -91,7 +91,8 @@ class Conversation(NamedTuple):
 
     def likeness(self, cosine: Scores) -> Scores:
         """Return the mean of each message's cosine similarity and those of its neighbours."""
-        padded = np.append(cosine, np.float32(0))
+        padded = np.zeros(len(cosine) + 1, np.float32)
+        padded[:-1] = cosine
         beside = padded[self.before[0]] + padded[self.after[0]]
         likeness: Scores = (cosine + np.float32(NEIGHBOUR) * beside) / self.neighbours
         return likeness
@@ -237,7 +238,7 @@ class MessageColumns:
         fields = self._fields
         for row in new.tolist():
             place = bisect_right(
-                self._order,  # type: ignore[arg-type]  # a sequence to all that bisect asks
+                self._order,
                 _key(fields[row]),
                 key=lambda other: _key(fields[other]),
             )

@@ -391,9 +391,11 @@ class Hit:
     score: float
     """What it is ranked by; higher is better."""
     parts: Mapping[str, float]
-    """What the score is made of. Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the
-    floor looks at), `relevance`, `recency`, `importance`. Of a message besides: `likeness`, `named`,
-    `moment`, `answers`, `kind`. `Ranking` says what each weighs."""
+    """What the score is made of; `Ranking` says what each part weighs.
+
+    Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the floor looks at),
+    `relevance`, `recency`, `importance`. Of a message besides: `likeness` (the cosine similarity of
+    its window), `named`, `moment`, `answers`, `kind`."""
 
 
 @dataclass(frozen=True, slots=True)

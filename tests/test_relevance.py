@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 
 from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.lexical import LexicalIndex, tokens
-from langgraph_memory.records import Hit
+from langgraph_memory.records import Hit, Message
 from langgraph_memory.relevance import RecordRanker, closeness
 from langgraph_memory.store.ops import Scores, Searched
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
@@ -116,7 +116,7 @@ def test_a_moment_that_is_asked_for_is_where_it_is_found(memory: Memory, query: 
 def test_a_moment_is_seen_from_the_past_that_is_asked_about(memory: Memory) -> None:
     as_of = MAY + timedelta(hours=1)
     found = hits(memory, "broken last month", as_of=as_of)
-    assert found[0].record.thread_id == "0"
+    assert thread(found[0]) == "0"
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ async def test_cosine_bm25_and_coverage_are_those_of_the_formulas(
 async def test_only_what_meets_the_filter_is_found(filled: ChromaStore, do: Do) -> None:
     """A ranker sees the rest as well: it may stand beside what is found."""
     filled.delete(("a",), "m")
-    seen = []
+    seen: list[tuple[int, int]] = []
 
     class Looking(Sum):
         def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
@@ -135,7 +135,7 @@ async def test_what_a_ranker_wants_to_know_of_an_item_is_worked_out_once(
     filled: ChromaStore, do: Do
 ) -> None:
     Counted.looked.clear()
-    seen = []
+    seen: list[list[Any]] = []
 
     class Knowing(Sum):
         columns = Counted
