@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langgraph_memory.errors import StoreLockedError as StoreLockedError
     from langgraph_memory.errors import ThreadOwnerError as ThreadOwnerError
     from langgraph_memory.extraction import Candidate as Candidate
+    from langgraph_memory.floors import Floors as Floors
     from langgraph_memory.memory import Memory as Memory
     from langgraph_memory.nodes import MemoryState as MemoryState
     from langgraph_memory.nodes import messages_with_memory as messages_with_memory
@@ -88,6 +89,7 @@ _MODULE_OF = {
             "remember_node",
             "with_memory",
         ),
+        "floors": ("Floors",),
         "ranking": ("Quotas", "Ranking"),
         "records": (
             "Change",

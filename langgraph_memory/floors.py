@@ -27,7 +27,7 @@ class Floors:
     """
 
     message: float = 0.62
-    """Of LoCoMo's questions .04 stay below, of those about other conversations with the names
+    """Of LoCoMo's questions .06 stay below, of those about other conversations with the names
     exchanged .65, of everyday questions about other subjects .93 to 1."""
     note: float = 0.22
     """Of questions that avoid the words of their notes .3 stay below, in Chinese .02; of everyday

@@ -42,9 +42,14 @@ def hits(memory: Memory, query: str, **how: Any) -> list[Hit]:
     return list(memory.recall(query, user="ana", **options))
 
 
+def thread(hit: Hit) -> str:
+    assert isinstance(hit.record, Message)
+    return hit.record.thread_id
+
+
 def part(found: list[Hit], name: str, month: int | None = None) -> dict[str, float]:
     threads = ("0", "1") if month is None else (str(month),)
-    return {hit.text: round(hit.parts[name], 3) for hit in found if hit.record.thread_id in threads}
+    return {hit.text: round(hit.parts[name], 3) for hit in found if thread(hit) in threads}
 
 
 # -- records that stand alone --------------------------------------------------------------------
