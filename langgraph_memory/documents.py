@@ -29,7 +29,6 @@ GIVEN_UP = timedelta(hours=1)
 """After so long nobody is writing an edition any more. Another process may be at it until then: to
 embed ten thousand chunks takes minutes, with a slow service."""
 
-
 _MOST_STEPS = 10  # three are needed, one more for what was left over
 
 
@@ -112,7 +111,7 @@ class Stored:
 
     @classmethod
     def of(cls, owner: Owner, source: str, found: Sequence[Any]) -> Stored:
-        """Read what `stored_ops` found."""
+        """Read what `Replacement.read_ops` found."""
         row = None if found[0] is None else read_record(found[0])
         assert row is None or isinstance(row, Source)
         namespace = owner.namespace("document")
@@ -137,19 +136,6 @@ class Stored:
         return [PutOp(namespace, key, None) for key in sorted(keys)]
 
 
-def lock_of(owner: Owner, source: str) -> tuple[Owner, str]:
-    """Return what names the lock of a source."""
-    return owner, source
-
-
-def stored_ops(owner: Owner, source: str, hybrid: bool) -> list[Any]:
-    """Return the operations that bring what a store holds of a source."""
-    return [
-        get_op(owner.namespace("source"), Source.id_of(source)),
-        newest_op(owner.namespace("document"), {"source": source}, ALL, hybrid),
-    ]
-
-
 class Replacement:
     """A source's text giving way to another, step by step, whatever was there before.
 
@@ -161,7 +147,8 @@ class Replacement:
     def __init__(self, row: Source, documents: Sequence[Document]) -> None:
         self.row = row
         """The source as it is; the one that was there already if nothing of it was changed."""
-        self.lock = lock_of(row.owner, row.source)
+        self.lock = (row.owner, row.source)
+        """What names the lock of the source."""
         self._documents = documents
         self._ids = frozenset(document.id for document in documents)
         self._now = row.created_at
@@ -170,7 +157,12 @@ class Replacement:
 
     def read_ops(self, hybrid: bool) -> list[Any]:
         """Return what has to be read before each step."""
-        return stored_ops(self.row.owner, self.row.source, hybrid)
+        return [
+            get_op(self.row.owner.namespace("source"), self.row.id),
+            newest_op(
+                self.row.owner.namespace("document"), {"source": self.row.source}, ALL, hybrid
+            ),
+        ]
 
     def next_ops(self, found: Sequence[Any]) -> list[PutOp]:
         """Return the next step's operations; none when there is nothing left to do.
@@ -210,12 +202,6 @@ class Replacement:
         return sum(op.value is not None and op.key in self._ids for op in ops)
 
 
-def leftovers(owner: Owner, source: str, found: Sequence[Any], now: datetime) -> list[PutOp]:
-    """Return the operations that delete what interrupted calls have left of a source."""
-    stored = Stored.of(owner, source, found)
-    return stored.deletions(owner, stored.given_up(now))
-
-
 # -- which chunks hold --
 
 
@@ -233,16 +219,10 @@ def holding(records: Iterable[Record], namespaces: Collection[Namespace]) -> lis
         namespaces: What is asked for.
     """
     records, types = list(records), {namespace[-1] for namespace in namespaces}
-    unheld = {each.id for each in _unheld(records)}
-    return [each for each in records if each.id not in unheld and each.type in types]
-
-
-def sources_with_leftovers(records: Iterable[Record]) -> list[str]:
-    """Return the names of the sources of which there are chunks that do not hold."""
-    return sorted({document.source for document in _unheld(list(records))})
-
-
-def _unheld(records: Sequence[Record]) -> list[Document]:
     editions = {record.edition for record in records if isinstance(record, Source)}
-    chunks = [record for record in records if isinstance(record, Document)]
-    return [chunk for chunk in chunks if chunk.edition not in editions]
+    return [
+        record
+        for record in records
+        if record.type in types
+        and not (isinstance(record, Document) and record.edition not in editions)
+    ]

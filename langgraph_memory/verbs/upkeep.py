@@ -16,8 +16,7 @@ from langgraph_memory.merging import Merge, MergeAnswer
 from langgraph_memory.operations import NOTE_OWNERS, change_ops, note_owners
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner
-from langgraph_memory.store.rebuild import Progress
-from langgraph_memory.verbs.base import Verbs
+from langgraph_memory.verbs.base import Progress, Verbs
 
 logger = logging.getLogger(__name__)
 
