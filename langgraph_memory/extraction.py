@@ -22,9 +22,8 @@ from langgraph_memory.answers import clean, items_of
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.instructions import EXTRACTION, escaped
 from langgraph_memory.lexical import query_tokens
-from langgraph_memory.messages import Redact
 from langgraph_memory.records import KINDS, Kind, Message, Speaker, long_date, normalise
-from langgraph_memory.redaction import no_redaction
+from langgraph_memory.redaction import Redact, no_redaction
 
 MAX_CANDIDATES = 30
 """Taken of one answer; a model that gives more is running away."""

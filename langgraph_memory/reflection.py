@@ -22,11 +22,10 @@ from langgraph_memory.answers import clean, items_of
 from langgraph_memory.drafts import Draft, Ruled, Settled, last_of_each, total
 from langgraph_memory.extraction import MAX_CHARACTERS, Candidate, importance_of
 from langgraph_memory.instructions import REFLECTION, escaped
-from langgraph_memory.messages import Redact
 from langgraph_memory.operations import ALL, change_ops, get_op, newest_op, put_op, read_record
 from langgraph_memory.reconcile import plan_batch
 from langgraph_memory.records import Change, Episode, Extraction, Note
-from langgraph_memory.redaction import no_redaction
+from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.scope import Owner
 
 PER_CALL = 20

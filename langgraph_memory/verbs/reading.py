@@ -154,7 +154,7 @@ class Reading(Verbs):
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
         """
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(self._records(namespaces))[offset : offset + limit]
 
@@ -173,7 +173,7 @@ class Reading(Verbs):
         agent: str | None = None,
     ) -> Records:
         """Async form of `list`."""
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(await self._arecords(namespaces))[offset : offset + limit]
 
@@ -220,19 +220,3 @@ def _got(id: str, found: Sequence[Any]) -> Record | None:
         holds = isinstance(source, Source) and source.edition == record.edition
         return record if holds else None
     return record or (source if source is not None and source.id == id else None)
-
-
-def _choice(
-    kinds: Sequence[Kind] | None,
-    contains: str | None,
-    filter: Mapping[str, Any] | None,
-    status: str | None,
-    limit: int,
-    offset: int,
-) -> listing.Choice:
-    arguments.check_contains(contains)
-    arguments.check_kinds(kinds or ())
-    arguments.checked_filter(filter or {})
-    arguments.check_status(status)
-    arguments.check_page(limit, offset)
-    return listing.Choice(kinds, contains, filter, status)

@@ -809,7 +809,7 @@ async def test_a_memory_that_fails_leaves_the_answer_and_an_error_in_the_log(
     recorder = EpisodeRecorder(Memory(BrokenStore()))
     graph = in_order(answering("4 euros."))
     assert answer(await call(graph, say(ORDER), of(recorder))) == "4 euros."
-    (logged,) = [each for each in caplog.records if each.name == "langgraph_memory.episodes"]
+    (logged,) = [each for each in caplog.records if each.name == "langgraph_memory.recorder"]
     assert logged.levelno == logging.ERROR
     assert "disk full" in (logged.exc_text or "")
     with pytest.raises(ValueError, match="of the node"):  # and not of the memory
