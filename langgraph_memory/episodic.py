@@ -8,7 +8,7 @@ became of the turn; a judgement is not taken back by a run that only ended.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ class Rating(NamedTuple):
     """Why; added to the episode's own."""
 
 
-Evaluator = Callable[[Episode, Sequence[Message]], "float | Rating | None"]
+Evaluator = Callable[[Episode, list[Message]], "float | Rating | None"]
 """From an episode and what was said in it to what it is worth; `None` if it is not judged."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-IsTask = Callable[[str, Sequence[str]], bool]
+IsTask = Callable[[str, list[str]], bool]
 """From what the user asked, and the names of the tools called, to whether it was a task."""
 
 FEW_WORDS = 3
