@@ -12,7 +12,7 @@ from langgraph_memory.consolidation import left, plan, remaining, writes
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
-from langgraph_memory.merging import Merge, MergeAnswer
+from langgraph_memory.merging import Merge, MergeAnswer, Question
 from langgraph_memory.operations import NOTE_OWNERS, change_ops, note_owners
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner
@@ -125,14 +125,11 @@ class Upkeep(Verbs):
         notes = remaining(self._notes(owner), self.clock())
         vectors = Embedder(embeddings).embed([note.text for note in notes], [])[0]
         found: list[Merge] = []
+        retries = self.extracting.retries
         for question in merging.questions(notes, vectors, self._band):
             read = partial(merging.merges, question=question, redact=self.redact)
-            request, retries = merging.request(question), self.extracting.retries
-            try:
-                asked = self._asker.ask(request, MergeAnswer, read, retries)
-            except ModelError as error:
-                logger.warning("%d groups of notes stay as they are: %s", len(question), error)
-            else:
+            with _passed_over(question):
+                asked = self._asker.ask(merging.request(question), MergeAnswer, read, retries)
                 found += _sound(asked.value)
         return found
 
@@ -144,16 +141,24 @@ class Upkeep(Verbs):
         notes = remaining(await self._anotes(owner), self.clock())
         vectors = (await Embedder(embeddings).aembed([note.text for note in notes], []))[0]
         found: list[Merge] = []
+        retries = self.extracting.retries
         for question in merging.questions(notes, vectors, self._band):
             read = partial(merging.merges, question=question, redact=self.redact)
-            request, retries = merging.request(question), self.extracting.retries
-            try:
-                asked = await self._asker.aask(request, MergeAnswer, read, retries)
-            except ModelError as error:
-                logger.warning("%d groups of notes stay as they are: %s", len(question), error)
-            else:
+            with _passed_over(question):
+                asked = await self._asker.aask(
+                    merging.request(question), MergeAnswer, read, retries
+                )
                 found += _sound(asked.value)
         return found
+
+
+@contextmanager
+def _passed_over(question: Question) -> Iterator[None]:
+    """Leave the groups as they are about which a model fails."""
+    try:
+        yield
+    except ModelError as error:
+        logger.warning("%d groups of notes stay as they are: %s", len(question), error)
 
 
 def _sound(answer: tuple[list[Merge], list[str]]) -> list[Merge]:
