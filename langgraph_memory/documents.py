@@ -111,7 +111,7 @@ class Stored:
 
     @classmethod
     def of(cls, owner: Owner, source: str, found: Sequence[Any]) -> Stored:
-        """Read what `Replacement.read_ops` found."""
+        """Read what `stored_ops` found."""
         row = None if found[0] is None else read_record(found[0])
         assert row is None or isinstance(row, Source)
         namespace = owner.namespace("document")
@@ -136,6 +136,14 @@ class Stored:
         return [PutOp(namespace, key, None) for key in sorted(keys)]
 
 
+def stored_ops(owner: Owner, source: str, hybrid: bool) -> list[Any]:
+    """Return the operations that bring what a store holds of a source."""
+    return [
+        get_op(owner.namespace("source"), Source.id_of(source)),
+        newest_op(owner.namespace("document"), {"source": source}, ALL, hybrid),
+    ]
+
+
 class Replacement:
     """A source's text giving way to another, step by step, whatever was there before.
 
@@ -157,12 +165,7 @@ class Replacement:
 
     def read_ops(self, hybrid: bool) -> list[Any]:
         """Return what has to be read before each step."""
-        return [
-            get_op(self.row.owner.namespace("source"), self.row.id),
-            newest_op(
-                self.row.owner.namespace("document"), {"source": self.row.source}, ALL, hybrid
-            ),
-        ]
+        return stored_ops(self.row.owner, self.row.source, hybrid)
 
     def next_ops(self, found: Sequence[Any]) -> list[PutOp]:
         """Return the next step's operations; none when there is nothing left to do.
@@ -202,6 +205,12 @@ class Replacement:
         return sum(op.value is not None and op.key in self._ids for op in ops)
 
 
+def leftovers(owner: Owner, source: str, found: Sequence[Any], now: datetime) -> list[PutOp]:
+    """Return the operations that delete what interrupted calls have left of a source."""
+    stored = Stored.of(owner, source, found)
+    return stored.deletions(owner, stored.given_up(now))
+
+
 # -- which chunks hold --
 
 
@@ -219,10 +228,16 @@ def holding(records: Iterable[Record], namespaces: Collection[Namespace]) -> lis
         namespaces: What is asked for.
     """
     records, types = list(records), {namespace[-1] for namespace in namespaces}
+    unheld = {each.id for each in _unheld(records)}
+    return [each for each in records if each.id not in unheld and each.type in types]
+
+
+def sources_with_leftovers(records: Iterable[Record]) -> list[str]:
+    """Return the names of the sources of which there are chunks that do not hold."""
+    return sorted({document.source for document in _unheld(list(records))})
+
+
+def _unheld(records: Sequence[Record]) -> list[Document]:
     editions = {record.edition for record in records if isinstance(record, Source)}
-    return [
-        record
-        for record in records
-        if record.type in types
-        and not (isinstance(record, Document) and record.edition not in editions)
-    ]
+    chunks = [record for record in records if isinstance(record, Document)]
+    return [chunk for chunk in chunks if chunk.edition not in editions]

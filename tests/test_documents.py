@@ -21,6 +21,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_memory import ChromaStore, Document, Memory, Source
 from langgraph_memory.errors import ConfigurationError, MissingUserError
 from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 if TYPE_CHECKING:
@@ -345,17 +346,39 @@ async def test_what_was_interrupted_goes_on_and_leaves_nothing(
     assert len(in_store(memory.memory, "ana")) == 1
 
 
-@pytest.mark.parametrize("what", [{"source": "b.md"}, {"everything": True}], ids=str)
+@pytest.mark.parametrize("how", ["forget source", "forget everything", "remove leftovers"])
 async def test_what_was_interrupted_is_forgotten_too(
-    chroma_memory: Memory, what: dict[str, Any]
+    chroma_memory: Memory, clock: ManualClock, how: str
 ) -> None:
     memory = chroma_memory
     with pytest.raises(Interruption):
         memory.add_document(parts("x"), source="b.md", user="ana", on_progress=interrupted)
     assert memory.count(user="ana")["document"] == 0
-    gone = memory.forget(user="ana", **what)
-    assert gone.counts == {"document": BATCH}
+    clock.advance(hours=2)
+    match how:
+        case "forget source":
+            gone = memory.forget(source="b.md", user="ana")
+            assert gone.counts == {"document": BATCH}
+        case "forget everything":
+            gone = memory.forget(everything=True, user="ana")
+            assert gone.counts == {"document": BATCH}
+        case _:
+            memory.add_document("Whole.", source="c.md", user="ana")
+            memory._remove_leftovers(Owner("user", "ana"))
+            assert memory.forget(source="c.md", user="ana").counts["document"] == 1
     assert in_store(memory, "ana") == set()
+
+
+async def test_leftovers_are_removed_async_too(chroma_memory: Memory, clock: ManualClock) -> None:
+    with pytest.raises(Interruption):
+        await chroma_memory.aadd_document(
+            parts("x"), source="b.md", user="ana", on_progress=interrupted
+        )
+    await chroma_memory._aremove_leftovers(Owner("user", "ana"))
+    assert len(in_store(chroma_memory, "ana")) == 1  # somebody may be writing it
+    clock.advance(hours=2)
+    await chroma_memory._aremove_leftovers(Owner("user", "ana"))
+    assert in_store(chroma_memory, "ana") == set()
 
 
 async def test_a_source_is_forgotten_by_its_name_or_id_and_no_other(memory: Verbs) -> None:

@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph_memory import arguments
-from langgraph_memory.documents import Replacement, decoded
+from langgraph_memory import arguments, documents
+from langgraph_memory.documents import Replacement
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.locks import DOCUMENT_LOCKS
-from langgraph_memory.operations import batches
+from langgraph_memory.operations import all_ops, batches, read_records
 from langgraph_memory.records import Source
+from langgraph_memory.scope import Owner
 from langgraph_memory.verbs.base import Progress, Verbs
 
 
@@ -121,10 +122,29 @@ class Documents(Verbs):
             **how,
         )
 
+    # -- what was interrupted --
+
+    def _remove_leftovers(self, owner: Owner) -> None:
+        """Delete what interrupted calls have left of an owner's sources."""
+        namespaces = documents.with_sources([owner.namespace("document")])
+        records = read_records(namespaces, self.store.batch(all_ops(namespaces, self._hybrid)))
+        for source in documents.sources_with_leftovers(records):
+            with DOCUMENT_LOCKS.hold((owner, source)):
+                found = self.store.batch(documents.stored_ops(owner, source, self._hybrid))
+                self._write(documents.leftovers(owner, source, found, self.clock()))
+
+    async def _aremove_leftovers(self, owner: Owner) -> None:
+        namespaces = documents.with_sources([owner.namespace("document")])
+        found = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        for source in documents.sources_with_leftovers(read_records(namespaces, found)):
+            async with DOCUMENT_LOCKS.ahold((owner, source)):
+                found = await self.store.abatch(documents.stored_ops(owner, source, self._hybrid))
+                await self._awrite(documents.leftovers(owner, source, found, self.clock()))
+
 
 def _content(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
-    return decoded(content, path)
+    return documents.decoded(content, path)
