@@ -3,7 +3,8 @@
 Chunks carry the edition they belong to, and a `Source` says which edition holds. The new chunks are
 written first, in any number of batches, while nobody sees them; then one write of the source makes
 them hold instead of the old ones, which are deleted after it. What is interrupted leaves chunks of
-an edition that does not hold; a later call for that source uses or deletes them.
+an edition that does not hold; a later call for that source uses or deletes them, and `consolidate`
+deletes them.
 """
 
 from __future__ import annotations

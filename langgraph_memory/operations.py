@@ -184,17 +184,19 @@ def read_notes(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[
     return [record for record in records if isinstance(record, Note)]
 
 
-NOTE_OWNERS = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
-"""Brings the namespaces among which `note_owners` finds those of notes."""
+OWNERS = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
+"""Brings the namespaces among which `owners_of` finds those of what is kept in order."""
 
 
-def note_owners(listed: Any) -> list[Owner]:
-    """Return the owners who have notes, of namespaces that a store listed; each once, in order."""
+def owners_of(listed: Any) -> list[Owner]:
+    """Return who has notes or documents, of namespaces that a store listed; each once, in order."""
     found = [(owner_of(namespace), namespace) for namespace in map(tuple, listed)]
     own = {
-        owned[0]
+        owner
         for owned, namespace in found
-        if owned is not None and owned[0].namespace("note") == namespace
+        if owned is not None
+        for owner, type in [owned]
+        if type in ("note", "document") and owner.namespace(type) == namespace
     }
     return sorted(own, key=lambda owner: (owner.kind, owner.id))
 

@@ -265,14 +265,15 @@ class Extraction(_Stored):
     """That some messages were looked through for notes: what no such record names is still to do.
 
     Of episodes that were looked at for lessons there is one too, without a thread. It is written
-    with its notes, in one batch, and holds nothing that was said.
+    with its notes, in one batch, and holds nothing that was said. Another, also without a thread,
+    names the groups of notes that a model was asked to merge.
     """
 
     type: ClassVar[RecordType] = "extraction"
 
     thread_id: str
     messages: tuple[str, ...]
-    """Ids of the messages, or of the episodes."""
+    """Ids of the messages, or of the episodes; digests of the groups."""
     notes: tuple[str, ...] = ()
     """Ids of the notes that were added or changed."""
     usage: Mapping[str, int] = field(default_factory=dict)

@@ -11,11 +11,11 @@ import pytest
 
 from langgraph_memory.answers import UnreadableAnswer
 from langgraph_memory.embedding import Embedder
-from langgraph_memory.merging import MAX_GROUP, MAX_NOTES, alike, merges, questions, request
+from langgraph_memory.merging import MAX_GROUP, MAX_NOTES, Comparison, alike, merges, request
 from langgraph_memory.records import Note
 from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import UNMEASURED, Band
+from langgraph_memory.similarity import BLIND, UNMEASURED
 from langgraph_memory.testing import HashingEmbeddings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -62,7 +62,8 @@ def test_kinds_slots_and_numbers_keep_notes_out_of_each_others_groups() -> None:
 def test_groups_and_questions_are_bounded_and_no_note_is_shown_twice() -> None:
     notes = [note(f"likes thing {'x' * i}") for i in range(100)]
     vectors = np.ones((100, 2), np.float32) / np.sqrt(2)
-    asked = list(questions(notes, vectors.astype(np.float32), UNMEASURED))
+    groups = alike(notes, vectors.astype(np.float32), UNMEASURED.ask_from)
+    asked = list(Comparison(BLUE.owner, groups, None).questions())
     shown = [each.text for question in asked for group in question for each in group]
     assert len(set(shown)) == len(shown)
     assert all(1 < len(group) <= MAX_GROUP for question in asked for group in question)
@@ -145,4 +146,4 @@ def test_nothing_to_merge_is_an_answer_and_prose_is_none() -> None:
 
 def test_an_embedder_that_is_not_compared_asks_about_nothing() -> None:
     vectors = np.ones((3, 1), np.float32)
-    assert list(questions(GROUP, vectors, Band(ask_from=float("inf")))) == []
+    assert alike(GROUP, vectors, BLIND.ask_from) == []
