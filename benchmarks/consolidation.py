@@ -184,9 +184,8 @@ def table(memories: Sequence[Labelled], band: Band) -> str:
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for line in measure(memories, band):
-        if line["language"] == "all":
-            way = line["way"].replace("0.", ".").replace("guarded", "kind, slot, numbers; cosine")
-            name = names.get(line["way"], f"{way} and more")
+        if line["language"] == "all" and not line["way"].startswith("guarded"):
+            name = names.get(line["way"], f"{line['way'].replace('0.', '.')} and more")
             cells = [line[key] for key in ("together", "wrong", "precision", "recall")]
             shown = ("-" if cell is None else str(cell) for cell in cells)
             lines.append(f"| {' | '.join([name, *shown])} |")
