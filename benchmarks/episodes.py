@@ -19,7 +19,6 @@ one memory. Each line on stdout is a JSON object:
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,11 +33,11 @@ from langchain_core.embeddings import Embeddings
 # Run by its path, a script sees the modules of its own folder alone.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from langgraph_memory import ChromaStore, Hit, Memory, Ranking, UniversalSentenceEncoder
+from benchmarks import labelled
+from langgraph_memory import ChromaStore, Hit, Memory, Ranking
 from langgraph_memory.embedding import Embedder
-from langgraph_memory.testing import HashingEmbeddings, ManualClock
+from langgraph_memory.testing import ManualClock
 
-SETS = Path(__file__).parent / "sets"
 LIMIT = 3
 LANGUAGES = ("en", "zh", "mixed", "all")
 WEIGHTS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -69,7 +68,7 @@ class Logs:
         self.memory = Memory(ChromaStore.in_memory(embed=embed), clock=clock)
         self._names: dict[str, str] = {}
         self._texts: dict[str, list[tuple[str, str, str]]] = {}
-        for entry in _read("episodes.jsonl"):
+        for entry in labelled.read("episodes.jsonl"):
             name, user = entry.pop("id"), entry.pop("world")
             entry.pop("language")
             clock.advance(days=1)
@@ -125,10 +124,8 @@ class Logs:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the lines or tables that the command line asks for."""
-    options = _options(arguments)
-    hashing = options.embed == "hashing"
-    embed = HashingEmbeddings() if hashing else options.embed or UniversalSentenceEncoder()
-    logs = Logs(embed)
+    options = labelled.options(arguments, __doc__, "docs/episodes.md")
+    logs = Logs(labelled.embeddings_of(options))
     with logs.memory:
         if options.tables:
             print(*tables(logs), sep="\n\n")
@@ -138,22 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(json.dumps(line))
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python benchmarks/episodes.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--half", nargs="+", choices=["a", "b"], default=["a", "b"], help="of the tasks")
-    add("--embed", help="'hashing', or a name for LangChain (default: the embedded default)")
-    add("--tables", action="store_true", help="print the tables of docs/episodes.md instead")
-    return parser.parse_args(arguments)
-
-
 def tasks_of(half: str) -> list[Task]:
     """Return the new tasks of one half of the set."""
-    read = _read("tasks.jsonl")
+    read = labelled.read("tasks.jsonl")
     tasks = (
         Task(t["world"], t["language"], t["task"], tuple(t["relevant"]), t["half"]) for t in read
     )
@@ -194,7 +178,7 @@ def dense_weights(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
 def floors(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
     """Yield what other floors would let through."""
     of_tasks = [(task, logs.all_hits(task.world, task.task, Ranking())) for task in tasks]
-    others = [question["text"] for question in _read("offtopic.jsonl")]
+    others = [question["text"] for question in labelled.read("offtopic.jsonl")]
     of_others = [logs.all_hits(user, text, Ranking()) for user in logs.users for text in others]
     for floor in FLOORS:
         ranking = Ranking(episode_floor=floor)
@@ -217,11 +201,6 @@ def score(answers: Sequence[tuple[Task, list[str]]]) -> Line:
         "refused": sum(not found for found in unknown),
         "of": len(unknown),
     }
-
-
-def _read(name: str) -> list[dict[str, Any]]:
-    lines = (SETS / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 # -- the tables of the page ----------------------------------------------------------------------
