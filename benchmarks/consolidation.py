@@ -164,17 +164,13 @@ def _pairs(groups: Iterable[Sequence[str]]) -> set[Pair]:
 def table(memories: Sequence[Labelled], band: Band) -> str:
     """Return the Markdown table about half "b" that stands in docs/consolidation.md."""
     names = {"rule": "the rule, without a model", "asked": "what a model is asked about"}
-    lines = [
-        "| merged | pairs | wrongly | precision | recall |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     for line in measure(memories, band):
         if line["language"] == "all" and not line["way"].startswith("guarded"):
             name = names.get(line["way"], f"{line['way'].replace('0.', '.')} and more")
             cells = [line[key] for key in ("together", "wrong", "precision", "recall")]
-            shown = ("-" if cell is None else str(cell) for cell in cells)
-            lines.append(f"| {' | '.join([name, *shown])} |")
-    return "\n".join(lines)
+            rows.append([name, *("-" if cell is None else cell for cell in cells)])
+    return labelled.table("merged|pairs|wrongly|precision|recall", rows)
 
 
 if __name__ == "__main__":

@@ -225,7 +225,9 @@ def answers_table(lines: Iterable[Line]) -> str:
         row.append(line["hit@3"])
         if line["language"] == "all":
             row.append(_refused(line))
-    return _table("hit@3|English|Chinese|mixed|all|none where none is relevant", rows.values())
+    return labelled.table(
+        "hit@3|English|Chinese|mixed|all|none where none is relevant", rows.values()
+    )
 
 
 def floors_table(lines: Iterable[Line]) -> str:
@@ -234,17 +236,11 @@ def floors_table(lines: Iterable[Line]) -> str:
         [line["value"], line["hit@3"], _refused(line), line["offtopic_refused"]] for line in lines
     ]
     head = "`episode_floor`|hit@3|none where none is relevant|none to other subjects"
-    return _table(head, rows)
+    return labelled.table(head, rows)
 
 
 def _refused(line: Line) -> str:
     return f"{line['refused']} of {line['of']}"
-
-
-def _table(head: str, rows: Iterable[Sequence[object]]) -> str:
-    columns = head.split("|")
-    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 if __name__ == "__main__":

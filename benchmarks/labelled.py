@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +45,10 @@ def embeddings_of(options: argparse.Namespace) -> Embeddings | str:
     if options.embed == "hashing":
         return HashingEmbeddings()
     return options.embed or UniversalSentenceEncoder()
+
+
+def table(head: str, rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; the columns of the head are put apart by `|`."""
+    columns = head.split("|")
+    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

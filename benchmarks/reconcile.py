@@ -249,7 +249,7 @@ def _judged_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
         [relation, *(each[relation][judgement] for each in judged for judgement in JUDGEMENTS)]
         for relation in RELATIONS
     ]
-    return _table("relation|same|ask|apart|with slots: same|ask|apart", rows)
+    return labelled.table("relation|same|ask|apart|with slots: same|ask|apart", rows)
 
 
 def _merges_table(pairs: Sequence[Pair], band: Band) -> str:
@@ -264,7 +264,7 @@ def _merges_table(pairs: Sequence[Pair], band: Band) -> str:
         for language in ("en", "zh", "all"):
             chosen = [pair for pair in merged if language in (pair.language, "all")]
             rows[-1] += [len(chosen), sum(pair.relation != "same" for pair in chosen)]
-    return _table("merged|English|wrongly|Chinese|wrongly|all|wrongly", rows)
+    return labelled.table("merged|English|wrongly|Chinese|wrongly|all|wrongly", rows)
 
 
 def _outcome_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
@@ -273,7 +273,7 @@ def _outcome_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
         line = decisions(pairs, band)
         name = "with slots" if slots else "without slots"
         rows.append([name, line["found"], line["in_vain"], *line["without_model"].values()])
-    return _table("|found|asked in vain|wrongly merged|duplicates|outdated", rows)
+    return labelled.table("|found|asked in vain|wrongly merged|duplicates|outdated", rows)
 
 
 def _memory_table(lines: Iterable[Line]) -> str:
@@ -281,13 +281,7 @@ def _memory_table(lines: Iterable[Line]) -> str:
         [f"`{line['file']}`", line["notes"], round(line["asked_about"], 1), line["wrongly_merged"]]
         for line in lines
     ]
-    return _table("memory|notes|asked about, for each new note|wrongly merged", rows)
-
-
-def _table(head: str, rows: Iterable[Sequence[object]]) -> str:
-    columns = head.split("|")
-    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+    return labelled.table("memory|notes|asked about, for each new note|wrongly merged", rows)
 
 
 if __name__ == "__main__":
