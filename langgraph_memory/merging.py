@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field
 from langgraph_memory.answers import clean, items_of
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.instructions import MERGING, escaped
+from langgraph_memory.lexical import query_tokens, tokens
 from langgraph_memory.operations import get_op, put_op, read_record
 from langgraph_memory.records import Extraction, Note, long_date, normalise, record_id
 from langgraph_memory.repetition import may_be_one
@@ -250,6 +251,8 @@ def _why_not(text: str, notes: Sequence[Note]) -> str | None:
         return "into a text longer than all of them"
     if not _numbers(text) <= set[int]().union(*map(_numbers, said)):
         return "into a text with a number that none of them has"
+    if set(query_tokens(text)).isdisjoint(token for each in said for token in tokens(each)):
+        return "into a text with no word of theirs"  # "yes", or another language
     if not all(may_be_one(one, other) for one, other in combinations(notes, 2)):
         return "of two slots"
     return None

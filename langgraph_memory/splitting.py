@@ -70,11 +70,16 @@ _AFTER_SENTENCE = (
     r"|(?<=[.!?;])\s"
 )
 _AFTER_CLAUSE = r"(?<=[，、：])|(?<=[,:])\s"
-_PROSE = (r"\r?\n\r?\n", r"\r?\n", _AFTER_SENTENCE, _AFTER_CLAUSE, r"\s", "")
+_JOINING = "\u0300-\u036f\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"  # accents, parts of an emoji
+_BETWEEN_SIGNS = f"(?<!\u200d)(?![{_JOINING}])"
+_PROSE = (r"\r?\n\r?\n", r"\r?\n", _AFTER_SENTENCE, _AFTER_CLAUSE, r"\s", _BETWEEN_SIGNS, "")
 """Where to cut, the best place first; the last is between any two characters."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?![^\n]*`)|~{3,})")  # no code within a line
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\r?\n(?:(?!---|\.\.\.)[ \t]*\S[^\n]*\n)*+(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?![^\s])")
 
 
@@ -163,8 +168,10 @@ def _sections(text: str) -> Iterator[Chunk]:
     A heading that is followed by another at once stands at the beginning of the latter's part.
     """
     path: dict[int, str] = {}
-    start, at, has_body, fence = 0, 0, False, ""
-    for line in _LINE.findall(text):
+    front = _FRONT_MATTER.match(text)
+    start, at, fence = 0, front.end() if front else 0, ""
+    has_body = front is not None
+    for line in _LINE.findall(text, at):
         heading = None if fence else _HEADING.match(line)
         if heading:
             if has_body:

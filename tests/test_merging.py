@@ -98,6 +98,8 @@ def test_what_says_the_same_comes_with_its_text() -> None:
         {"notes": [1, 2], "text": None},
         {"notes": [1, 2], "text": "likes blue, " * 9},
         {"notes": [1, 2], "text": "likes 3 blues"},
+        {"notes": [1, 2], "text": "They say the same."},
+        {"notes": [1, 2], "text": "喜欢蓝色"},
     ],
     ids=[
         "unknown",
@@ -110,6 +112,8 @@ def test_what_says_the_same_comes_with_its_text() -> None:
         "null",
         "too-long",
         "invented-number",
+        "remark",
+        "translation",
     ],
 )
 def test_a_merge_that_cannot_be_right_is_passed_over_and_told(answer: dict[str, Any]) -> None:
@@ -118,17 +122,18 @@ def test_a_merge_that_cannot_be_right_is_passed_over_and_told(answer: dict[str, 
 
 
 def test_a_note_is_merged_once_and_groups_are_not_mixed() -> None:
-    texts, problems = told({"notes": [1, 2], "text": "a"}, {"notes": [2, 3], "text": "b"})
-    assert (texts, len(problems)) == (["a"], 1)
-    answer = {"merges": [{"notes": [2, 3], "text": "a"}]}
+    texts, problems = told({"notes": [1, 2], "text": "blue"}, {"notes": [2, 3], "text": "red"})
+    assert (texts, len(problems)) == (["blue"], 1)
+    answer = {"merges": [{"notes": [2, 3], "text": "red"}]}
     found, problems = merges(answer, [GROUP[:2], (RED, note("red"))], redact_secrets)
     assert (found, len(problems)) == ([], 1)
 
 
 def test_three_notes_with_two_slots_are_not_merged() -> None:
-    group = [note("a", "home city"), note("b"), note("c", "birth place")]
-    answer = {"merges": [{"notes": [1, 2, 3], "text": "abc"}]}
-    assert merges(answer, [group], redact_secrets)[0] == []
+    group = [note("in Graz", "home city"), note("Graz it is"), note("of Graz", "birth place")]
+    answer = {"merges": [{"notes": [1, 2, 3], "text": "Graz"}]}
+    _, [problem] = merges(answer, [group], redact_secrets)
+    assert "two slots" in problem
 
 
 def test_a_secret_in_a_text_is_redacted() -> None:

@@ -72,6 +72,21 @@ def test_what_looks_like_a_heading_in_a_code_block_is_none(fence: str) -> None:
     assert found[1].text.endswith("#hashtag")
 
 
+def test_code_within_a_line_and_front_matter_take_no_heading_and_give_none() -> None:
+    text = "---\ntitle: Mill\n# a comment\n---\n# Use\n\n```make```\n\n# Next\ntext\n"
+    for lines in (text, text.replace("\n", "\r\n")):
+        assert [chunk.heading for chunk in split(lines, "markdown")] == ["", "Use", "Next"]
+    rule = "---\n\n# Use\n\ntext\n\n---\n"
+    assert [chunk.heading for chunk in split(rule, "markdown")] == ["", "Use"]
+
+
+@pytest.mark.parametrize("sign", ["e\u0301", "👩\u200d👩\u200d👧", "👍🏽", "❤️"])
+def test_no_chunk_ends_within_a_sign(sign: str) -> None:
+    found = split("x" + sign * 900, "text")
+    assert len(found) > 1
+    assert all(chunk.text.removeprefix("x").replace(sign, "") == "" for chunk in found)
+
+
 def test_a_long_section_is_cut_between_paragraphs_and_keeps_its_heading() -> None:
     paragraphs = [f"{word} " * 90 for word in ("alpha", "beta", "gamma", "delta")]
     found = split("# Words\n\n" + "\n\n".join(paragraphs), "markdown")
