@@ -41,14 +41,11 @@ Evaluator = Callable[[Episode, Sequence[Message]], "float | Rating | None"]
 
 def rated(episode: Episode, rating: Rating) -> Change:
     """Return an episode with what somebody thinks of it; a later rating replaces the score."""
-    notes = episode.notes
-    if rating.notes not in notes:
-        notes = f"{notes}\n{rating.notes}".strip()
     judged = replace(
         episode,
         quality_score=rating.score,
         outcome=rating.outcome or episode.outcome,
-        notes=notes,
+        notes=_notes(episode.notes, rating.notes),
         reflected_at=None,  # there may be more to learn from it
     )
     return Change("update", judged, episode, "rated")
@@ -175,12 +172,14 @@ def _outcome(kept: Episode, later: Episode) -> Outcome:
 
 
 def _notes(kept: str, *later: str) -> str:
-    for note in later:
-        kept = kept if note in kept else f"{kept}\n{note}".strip()
+    """Add notes to others, unless their lines are among them."""
+    for note in filter(None, map(str.strip, later)):
+        kept = kept if f"\n{note}\n" in f"\n{kept.strip()}\n" else f"{kept}\n{note}".strip()
     return kept
 
 
 def _steps(kept: str, later: str) -> str:
-    """Join two approaches, each step once; a list that was begun gives way to a longer one."""
-    steps = list(dict.fromkeys(step for step in f"{kept}; {later}".split("; ") if step))
+    """Add the steps that are new to others; a list that was begun gives way to a longer one."""
+    steps = [step for step in kept.split("; ") if step]
+    steps += [step for step in later.split("; ") if step and step not in steps]
     return "; ".join(s for s in steps if not any(o.startswith(f"{s}, ") for o in steps))

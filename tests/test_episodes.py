@@ -315,10 +315,11 @@ async def test_a_later_rating_replaces_the_score_and_keeps_what_was_said(memory:
     id = (await memory.log_episode("Order beans", user="ana")).id
     await memory.rate_episode(id, 0, user="ana", outcome="failure", notes="Late")
     await memory.rate_episode(id, 1, user="ana", notes="Late")
-    await memory.rate_episode(id, 0.5, user="ana", notes="But good")
+    await memory.rate_episode(id, 0.7, user="ana", notes="Not good")
+    await memory.rate_episode(id, 0.5, user="ana", notes="good")
     judged = await memory.get(id, user="ana")
     assert (judged.quality_score, judged.outcome) == (0.5, "failure")
-    assert judged.notes == "Late\nBut good"
+    assert judged.notes == "Late\nNot good\ngood"
 
 
 async def test_only_an_episode_of_the_user_s_own_can_be_rated(memory: Verbs) -> None:

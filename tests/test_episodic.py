@@ -36,7 +36,7 @@ drawn = st.builds(
     duration_ms=counts,
     token_cost=counts,
     quality_score=st.none() | st.sampled_from([0.0, 0.5, 1.0]),
-    notes=st.sampled_from(["", "late", "rated: late"]),
+    notes=st.sampled_from(["", "late", " late \n", "rated: late", "late\nagain"]),
     error=st.none() | st.sampled_from(["ValueError: x", "OSError: y"]),
 )
 
@@ -48,8 +48,8 @@ def test_what_is_known_is_not_lost(kept: Episode, later: Episode) -> None:
     for name in ("duration_ms", "token_cost", "quality_score"):
         known = {getattr(kept, name), getattr(later, name)} - {None}
         assert (getattr(both, name) in known) if known else getattr(both, name) is None
-    assert kept.notes in both.notes
-    assert later.notes in both.notes
+    for told in (kept.notes, later.notes):
+        assert f"\n{told.strip()}\n" in f"\n{both.notes.strip()}\n" or not told
     assert (later.error or kept.error or "") in both.text
 
 
@@ -112,6 +112,7 @@ def test_an_error_that_the_turn_got_over_is_in_its_notes() -> None:
         ("node: chat", "tools: a", "node: chat; tools: a"),
         ("tools: a", "tools: ab", "tools: a; tools: ab"),
         ("Asked the courier", "", "Asked the courier"),
+        ("called; waited; called", "called; waited; called", "called; waited; called"),
     ],
 )
 def test_steps_are_joined(kept: str, later: str, both: str) -> None:
