@@ -37,10 +37,19 @@ MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""
 
 
-def log(given: object, *, user: str, thread_id: str, at: datetime | None) -> Log:
-    """Return the messages that are to be logged."""
-    moment = None if at is None else as_utc(at, "at=")
-    return Log.of(as_messages(given), writer(user), checks.thread_id(thread_id), moment)
+def log(
+    given: object,
+    *,
+    user: str,
+    thread_id: str,
+    at: datetime | None,
+    episode: Episode | None,
+) -> Log:
+    """Return the messages that are to be logged; refuse an episode of somebody else."""
+    moment, owner = None if at is None else as_utc(at, "at="), writer(user)
+    if episode is not None and not (isinstance(episode, Episode) and episode.owner == owner):
+        raise ConfigurationError(f"episode= is an Episode of the user {owner.id!r}, got {episode}")
+    return Log.of(as_messages(given), owner, checks.thread_id(thread_id), moment)
 
 
 def episode(
@@ -64,7 +73,7 @@ def episode(
     thread = None if thread_id is None else checks.thread_id(thread_id)
     score = None if quality_score is None else checks.unit("quality_score", quality_score)
     return Episode(
-        id=Episode.id_of(thread, turn_id or uuid.uuid4().hex),
+        id=Episode.id_of(thread, checks.turn_id(turn_id) or uuid.uuid4().hex),
         owner=writer(user),
         created_at=now,
         task=checks.text("task", task, redact),

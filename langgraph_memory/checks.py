@@ -38,6 +38,20 @@ def thread_id(given: object) -> str:
     return replace_surrogates(given)
 
 
+def turn_id(given: object) -> str | None:
+    """Return the id of the message that began a turn as text, if it has one."""
+    if isinstance(given, bool) or not isinstance(given, str | int | None):
+        raise ConfigurationError(f"turn_id= is the id of a message, got {given!r}")
+    return None if given in (None, "") else str(given)
+
+
+def record_id(given: object) -> str:
+    """Return the id of a record."""
+    if not isinstance(given, str):
+        raise ConfigurationError(f"a record's id is a text, got {given!r}")
+    return given
+
+
 def ids(name: str, given: Any) -> tuple[str, ...]:
     """Return the ids of a sequence."""
     several = isinstance(given, Iterable) and not isinstance(given, str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -77,7 +78,11 @@ class OpenEpisode:
     ) -> None:
         if (fields := self._fields(error)) is not None:
             with _told_beside(error):
-                self.record = await self._alog(**fields)
+                # Who is gone may be cancelled more than once: anyio does so as long as a task waits.
+                await asyncio.shield(self._akeep(fields))
+
+    async def _akeep(self, fields: Mapping[str, Any]) -> None:
+        self.record = await self._alog(**fields)
 
     def _fields(self, error: BaseException | None) -> dict[str, Any] | None:
         """Return what to log; nothing if the task is not over."""

@@ -17,7 +17,8 @@ from langgraph_memory.small_talk import IsTask, is_task
 
 def evaluator(given: Evaluator | None) -> Evaluator | None:
     """Refuse what cannot be called in the background."""
-    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+    called = (given, getattr(given, "__call__", None))  # noqa: B004  # of an object it is that
+    if given is not None and (not callable(given) or any(map(inspect.iscoroutinefunction, called))):
         raise ConfigurationError(
             "evaluator= is a plain function of an episode and its messages that returns a score "
             f"from 0 to 1; got {given!r}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.store.base import GetOp
 
-from langgraph_memory import arguments, listing
+from langgraph_memory import arguments, checks, listing
 from langgraph_memory.operations import get_op, read_record
 from langgraph_memory.recalling import lesson_ops, with_lessons
 from langgraph_memory.records import Document, Kind, Recalled, Record, Source
@@ -208,6 +208,7 @@ class Reading(Verbs):
 
 def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:
     """Return the operations that read a record, and the source of a document."""
+    id = checks.record_id(id)
     ops = [get_op(namespace, id) for namespace in arguments.namespaces(owner)]
     return [*ops, get_op(owner.namespace("source"), id.partition("-")[0])]
 
