@@ -78,7 +78,7 @@ class OpenEpisode:
     ) -> None:
         if (fields := self._fields(error)) is not None:
             with _told_beside(error):
-                # Who is gone may be cancelled more than once: anyio does so as long as a task waits.
+                # Who is gone may be cancelled more than once: anyio does so while a task waits.
                 await asyncio.shield(self._akeep(fields))
 
     async def _akeep(self, fields: Mapping[str, Any]) -> None:
