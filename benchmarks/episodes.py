@@ -34,7 +34,7 @@ from langchain_core.embeddings import Embeddings
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import labelled
-from langgraph_memory import ChromaStore, Hit, Memory, Ranking
+from langgraph_memory import ChromaStore, Episode, Hit, Memory, Ranking
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.testing import ManualClock
 
@@ -83,7 +83,7 @@ class Logs:
         hits = self.memory.recall_episodes(task.task, user=task.world)
         return [self._names[hit.record.id] for hit in hits]
 
-    def all_hits(self, user: str, text: str, ranking: Ranking) -> list[Hit]:
+    def all_hits(self, user: str, text: str, ranking: Ranking) -> list[Hit[Episode]]:
         """Return all episodes of a log, best first, as if there was no floor."""
         self.memory.ranking = replace(ranking, episode_floor=-1.0)
         try:

@@ -253,7 +253,6 @@ def refuse_duplicate(change: Change, found: Sequence[Any]) -> None:
         ConfigurationError: If another active note has the kind and text already.
     """
     new = change.record
-    assert isinstance(new, Note)
     digest = text_digest(new.kind, new.text)
     for other in read_records([new.owner.namespace("note")] * len(found[1:]), found[1:]):
         assert isinstance(other, Note)
@@ -267,10 +266,8 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
     for change in changes:
         ops.append(put_op(change.record))
         old = change.previous
-        if isinstance(old, Note):
-            assert isinstance(change.record, Note)
-            if change.record.version > old.version:
-                ops.append(put_op(kept_version(old, change.record)))
+        if old is not None and change.record.version > old.version:
+            ops.append(put_op(kept_version(old, change.record)))
     return ops
 
 

@@ -230,7 +230,7 @@ class Reflection:
         near, taken = self.draft.neighbours(found[at:], hybrid)
         changes = plan_batch(notes, near, taken, ruled.rulings, left)
         known = {each.note.id: each.note for each_near in near for each in each_near}
-        known |= {c.record.id: c.record for c in changes if isinstance(c.record, Note)}
+        known |= {change.record.id: change.record for change in changes}
         done = [
             replace(episode, lessons=_drawn(episode, known.values()), reflected_at=now)
             for episode in self.episodes
