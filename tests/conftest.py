@@ -22,7 +22,6 @@ from tests import machine
 
 def pytest_configure() -> None:
     machine.keep_directories_in_memory()
-    machine.keep_few_indexes()
 
 
 def pytest_collection_finish() -> None:
