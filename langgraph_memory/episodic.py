@@ -179,7 +179,8 @@ def _outcome(kept: Episode, later: Episode) -> Outcome:
 def _notes(kept: str, *later: str) -> str:
     """Add notes to others, unless their lines are among them."""
     for note in filter(None, map(str.strip, later)):
-        kept = kept if f"\n{note}\n" in f"\n{kept.strip()}\n" else f"{kept}\n{note}".strip()
+        if f"\n{note}\n" not in f"\n{kept.strip()}\n":
+            kept = f"{kept.strip()}\n{note}".strip()
     return kept
 
 

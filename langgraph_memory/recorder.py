@@ -216,9 +216,9 @@ class EpisodeRecorder(GraphCallbackHandler):
 
     def _task_of(self, turn: Turn) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""
-        if turn.earlier is not None:
-            return turn.earlier.task
         asked = None if self._task is not None else turn.asked or turn.given
+        if turn.earlier is not None:  # what was said may have been edited since
+            return (asked.text if asked is not None else "") or turn.earlier.task
         if asked is None:
             return turn.task or None
         if not self._memory.is_task(asked.text, list(turn.tools)):

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, get_args
 
 from typing_extensions import TypeVar
 
+from langgraph_memory.clock import as_utc
 from langgraph_memory.scope import Owner, RecordType
 
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
@@ -100,8 +101,8 @@ _TIMES = frozenset(
 
 
 def _json_of(content: Any) -> Any:
-    if isinstance(content, datetime):
-        return content.isoformat()
+    if isinstance(content, datetime):  # of one zone, so that texts compare as times do
+        return as_utc(content, "clock=").isoformat()
     return list(content) if isinstance(content, tuple) else content
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -443,6 +443,23 @@ async def test_episodes_are_listed_by_outcome_score_time_and_cost(
     assert await found(created_at=begun) == ["unjudged"]
     with pytest.raises(ConfigurationError, match="naive"):
         await found(created_at={"$gte": begun.replace(tzinfo=None)})
+
+
+@pytest.mark.parametrize("hours", [9, -5])
+def test_times_are_those_of_a_clock_of_any_zone(store: BaseStore, hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    with Memory(store, clock=lambda: datetime.now(zone)) as memory:
+        logged = memory.log_episode("Ship", user="ana")
+        now = datetime.now(UTC)
+        for condition, found in [({"$lte": now}, [logged]), ({"$gt": now}, [])]:
+            filter = {"created_at": condition}
+            assert memory.list(user="ana", types=["episode"], filter=filter) == found
+
+
+def test_a_clock_without_a_zone_is_refused() -> None:
+    memory = Memory(InMemoryStore(), clock=datetime.now)
+    with pytest.raises(ConfigurationError, match="clock=: got the naive datetime"):
+        memory.log_episode("Ship", user="ana")
 
 
 async def test_like_tasks_are_recalled_by_outcome_of_one_user(memory: Verbs) -> None:

@@ -475,6 +475,17 @@ async def test_a_turn_that_stops_between_nodes_is_one_episode(
     assert (episode.token_cost, episode.approach) == (50, "tools: shipping_cost")
 
 
+def test_a_turn_whose_question_was_edited_while_it_stopped_is_told_anew(
+    memory: Memory, recorder: EpisodeRecorder
+) -> None:
+    graph = agent(calling_a_tool(), checkpointer=InMemorySaver(), interrupt_before=["tools"])
+    config = of(recorder)
+    graph.invoke(say(ORDER, id="m-1"), config)
+    graph.update_state(config, say("What does it cost to ship to Graz?", id="m-1"))
+    graph.invoke(None, config)
+    assert outcomes(memory) == [("What does it cost to ship to Graz?", "completed")]
+
+
 async def test_a_turn_goes_on_after_a_restart(
     tmp_path: Path, clock: ManualClock, call: Way
 ) -> None:
