@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 import subprocess
@@ -191,6 +192,26 @@ async def test_a_file_is_read_and_named_by_its_path(
     assert set(found) == {"de/shop.md", "en/shop.md"}
     assert (found["de/shop.md"].heading, found["de/shop.md"].start) == ("de", 0)
     assert found["de/shop.md"].text == "# de\r\n\r\nBohnen"
+
+
+def test_names_of_files_that_are_no_text_are_told_apart(
+    chroma_memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (b"caf\xe9", b"caf\xe8"):
+        try:
+            Path(os.fsdecode(name)).write_bytes(name[:3])
+        except OSError:
+            pytest.skip("this file system takes UTF-8 alone")
+        chroma_memory.add_document(Path(os.fsdecode(name)), user="ana")
+    assert chroma_memory.count(user="ana")["document"] == 2
+
+
+def test_what_is_no_file_is_refused_at_once(chroma_memory: Memory, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), Path("a\0b"), tmp_path / "missing"):
+        with pytest.raises(ConfigurationError, match="cannot be read"):
+            chroma_memory.add_document(path, user="ana")
 
 
 @pytest.mark.parametrize(

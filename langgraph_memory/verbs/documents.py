@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -110,7 +111,7 @@ class Documents(Verbs):
     ) -> Replacement:
         """Read and split a text; nothing is stored yet."""
         if isinstance(text, Path):
-            source, text = text.as_posix() if source is None else source, _content(text)
+            source, text = _name(text) if source is None else source, _content(text)
         return arguments.document(
             text,
             source=source,
@@ -142,9 +143,16 @@ class Documents(Verbs):
                 await self._awrite(documents.leftovers(owner, source, found, self.clock()))
 
 
+def _name(path: Path) -> str:
+    """Return a path as text; bytes of it that are no text are escaped, so that two stay two."""
+    return path.as_posix().encode(errors="backslashreplace").decode()
+
+
 def _content(path: Path) -> str:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError("it is a folder, a pipe or a device")  # of which some never end
         content = path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
     return documents.decoded(content, path)
