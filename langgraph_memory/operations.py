@@ -7,6 +7,7 @@ store may take a namespace for a prefix of another, or a label for a pattern.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -39,6 +40,8 @@ CHUNK = 1_000
 
 ALL = 1_000_000
 """More items than one namespace holds."""
+
+_MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
 
 def get_op(namespace: Namespace, id: str) -> GetOp:
@@ -281,7 +284,7 @@ class Erasure:
         self._root = (ROOT, owner.kind, encode_label(owner.id))
         self._hybrid = hybrid
         self._namespaces: list[Namespace] = []
-        self._deleted: dict[tuple[Namespace, str], None] = {}
+        self._deleted: Counter[tuple[Namespace, str]] = Counter()
 
     @property
     def list_op(self) -> ListNamespacesOp:
@@ -307,9 +310,11 @@ class Erasure:
             for item in items
             if tuple(item.namespace) == namespace
         ]
-        if any(address in self._deleted for address in addresses):
-            raise StoreError("the store still holds what it was told to delete")
-        self._deleted |= dict.fromkeys(addresses)
+        self._deleted.update(addresses)
+        if any(self._deleted[address] > _MOST_DELETIONS for address in addresses):
+            raise StoreError(
+                "the store still holds what it was told to delete, or others keep writing it"
+            )
         return [op for address in addresses for op in _forget(*address)]
 
     @property

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Document, Memory, Source
-from langgraph_memory.errors import ConfigurationError, MissingUserError
+from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreError
 from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
@@ -488,6 +489,41 @@ def test_a_source_that_is_forgotten_while_it_is_written_is_written_whole(
     memory.add_document(parts("new"), source="a.md", user="ana", on_progress=forget)
     assert forgotten == [BATCH]
     assert memory.count(user="ana")["document"] == PARTS
+
+
+async def test_what_is_written_while_everything_is_forgotten_is_deleted_too(
+    clock: ManualClock, prefix: str
+) -> None:
+    from tests.conftest import Verbs
+
+    class Busy(InMemoryStore):
+        """A store in which another process writes a chunk again."""
+
+        left = 0
+
+        def batch(self, ops: Any) -> list[Any]:
+            ops = list(ops)
+            found = super().batch(ops)
+            if self.left and any(type(op).__name__ == "PutOp" for op in ops):
+                self.left -= 1
+                super().batch(written)
+            return found
+
+        async def abatch(self, ops: Any) -> list[Any]:
+            return self.batch(ops)
+
+    store = Busy()
+    memory = Verbs(Memory(store, clock=clock), prefix)
+    await memory.add_document("Beans.", source="a.md", user="ana")
+    [item] = store.search(Owner("user", "ana").namespace("document"))
+    written = [PutOp(item.namespace, item.key, item.value)]
+    store.left = 2
+    assert (await memory.forget(user="ana", everything=True)).counts == {"document": 1, "source": 1}
+    assert store.search(Owner("user", "ana").namespace("document")) == []
+    await memory.add_document("Beans.", source="a.md", user="ana")
+    store.left = 1_000
+    with pytest.raises(StoreError, match="keep writing"):
+        await memory.forget(user="ana", everything=True)
 
 
 # -- kills --
