@@ -216,7 +216,7 @@ async def test_what_is_said_in_a_block_is_logged_apart_from_it(
 
     with pytest.raises(ValueError, match="sold out"):
         await ship()
-    assert chroma_memory.count(user="ana") == {"note": 0, "message": 1, "episode": 1}
+    assert chroma_memory.count(user="ana") == {"note": 0, "message": 1, "episode": 1, "document": 0}
 
 
 @pytest.mark.parametrize(

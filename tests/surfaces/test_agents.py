@@ -406,7 +406,12 @@ async def test_a_run_writes_nothing_of_its_user_into_its_project_or_its_agent(
     before = {kind: team.list(user="bo", status=None, **who) for kind, who in OWNERS.items()}
     graph = shape(extracting, ScriptedChatModel([reply]), from_reply=True).compile()
     await call(graph, say(ASKED), named)
-    assert extracting.count(user="bo") == {"note": 2, "message": 2, "episode": 1}
+    assert extracting.count(user="bo") == {"note": 2, "message": 2, "episode": 1, "document": 0}
     for kind, who in OWNERS.items():
         assert team.list(user="bo", status=None, **who) == before[kind]
-        assert team.count(user="bo", **who) == {"note": 1, "message": 0, "episode": 0}
+        assert team.count(user="bo", **who) == {
+            "note": 1,
+            "message": 0,
+            "episode": 0,
+            "document": 0,
+        }
