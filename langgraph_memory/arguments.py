@@ -8,9 +8,11 @@ from __future__ import annotations
 import inspect
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from numbers import Real
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable
@@ -37,7 +39,16 @@ from langgraph_memory.records import (
     Note,
     Outcome,
 )
-from langgraph_memory.scope import TYPES, Owner, OwnerKind, RecordType, check_id, readers, writer
+from langgraph_memory.scope import (
+    TYPES,
+    Owner,
+    OwnerKind,
+    RecordType,
+    check_id,
+    check_record_id,
+    readers,
+    writer,
+)
 from langgraph_memory.small_talk import IsTask, is_task
 from langgraph_memory.splitting import language_of
 from langgraph_memory.store.filters import check_filter
@@ -127,6 +138,16 @@ def task_rule(given: IsTask | None) -> IsTask:
     return given or is_task
 
 
+def task_reader(given: Callable[[Any], str] | None) -> Callable[[Any], str] | None:
+    """Refuse what cannot tell from a graph's input what is to be done."""
+    if given is not None and not callable(given):
+        raise ConfigurationError(
+            "task= is a function of the graph's input that returns a text, such as "
+            f"lambda given: given['ticket']; got {given!r}"
+        )
+    return given
+
+
 def note(
     text: str,
     *,
@@ -165,7 +186,7 @@ def note(
 def document(
     text: str,
     *,
-    source: str | None,
+    source: str | Path | None,
     user: str,
     project: str | None,
     agent: str | None,
@@ -181,7 +202,7 @@ def document(
             "source= says what the text is called, and replaced by, such as source='returns.md'; "
             "to read a file pass a pathlib.Path: a str is always the text"
         )
-    name, kept = _text("source", source, redact), _any_text("text", text, redact)
+    name, kept = _source(source, redact), _any_text("text", text, redact)
     if not kept.strip():
         raise ConfigurationError(f"there is nothing in {name!r}; forget(source=...) deletes one")
     row, chunks = chunks_of(
@@ -316,7 +337,7 @@ def question(
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else tuple(dict.fromkeys(check_types(types, TYPES))),
         kinds=None if kinds is None else tuple(check_kinds(kinds)),
-        filter=filter if filter is None else checked_filter(filter),
+        filter=filter if filter is None else checked_filter(filter, types or TYPES),
         limit=limit,
         min_relevance=min_relevance,
         as_of=None if as_of is None else as_utc(as_of, "as_of="),
@@ -341,7 +362,7 @@ def namespaces(owner: Owner, types: Sequence[RecordType] = TYPES) -> list[tuple[
 
 
 def forgotten(
-    id: str | None, text: str | None, source: str | None, everything: bool, redact: Redact
+    id: str | None, text: str | None, source: str | Path | None, everything: bool, redact: Redact
 ) -> tuple[str | None, str | None]:
     """Return the text or source to forget as it was kept; refuse unless it is said what, once."""
     named = sum(each is not None for each in (id, text, source))
@@ -349,10 +370,26 @@ def forgotten(
         raise ConfigurationError(
             "forget takes an id, text=, source= or everything=True: one of them"
         )
+    if id is not None:
+        check_record_id(id)
     return (
         None if text is None else _text("text", text, redact),
-        None if source is None else _text("source", source, redact),
+        None if source is None else _source(source, redact),
     )
+
+
+def check_progress(on_progress: object) -> None:
+    """Refuse what cannot be called, before the work begins that it would be told of."""
+    if on_progress is not None and not callable(on_progress):
+        raise ConfigurationError(
+            "on_progress= is a function of what is done and of all there is to do, such as print; "
+            f"got {type(on_progress).__name__}"
+        )
+
+
+def _source(source: object, redact: Redact) -> str:
+    """Return the name of a source as it is kept; that of a file is its path."""
+    return _text("source", source.as_posix() if isinstance(source, PurePath) else source, redact)
 
 
 def _text(name: str, text: object, redact: Redact) -> str:
@@ -403,11 +440,20 @@ def check_status(status: str | None) -> None:
         _check_choice("status", status, STATUSES)
 
 
-def checked_filter(filter: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Refuse a filter that is none."""
+def checked_filter(
+    filter: Mapping[str, Any], types: Iterable[RecordType] = TYPES
+) -> Mapping[str, Any]:
+    """Refuse a filter that is none, or that names what no record of these types can have."""
     if not isinstance(filter, Mapping):
         raise ConfigurationError(f"filter= is a dict, got {filter!r}")
     check_filter(value_filter(filter))
+    names = {each.name for type in types for each in fields(RECORD_CLASSES[type])}
+    unknown = set() if "metadata" in names else filter.keys() - names
+    if types and unknown:  # else they are keys of the metadata
+        raise ConfigurationError(
+            f"filter= names {', '.join(map(repr, sorted(unknown)))}; "
+            f"{', '.join(types)} have {', '.join(sorted(names))}"
+        )
     return filter
 
 

@@ -72,7 +72,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         _ = memory.store
         self._memory = memory
         self._user = user if user is None or callable(user) else check_id("user", user)
-        self._task = task
+        self._task = arguments.task_reader(task)
         self._open = OpenRuns()
 
     # -- what LangChain and LangGraph tell --
@@ -266,7 +266,8 @@ def _user_of(given: str | UserOf | None, metadata: Metadata) -> str:
             "this run does not tell its EpisodeRecorder whose it is. Add one of:\n"
             '  graph.invoke(..., sessions.config(user="c-2291", thread_id="..."))\n'
             '  graph.invoke(..., {"metadata": {"user_id": "c-2291"}, ...})\n'
-            '  EpisodeRecorder(memory, user=lambda metadata: metadata["customer"])'
+            '  EpisodeRecorder(memory, user=lambda metadata: metadata["customer"])\n'
+            "A user_id in `configurable` or in the run's context is not shown to callbacks."
         )
     return check_id("user", user)
 

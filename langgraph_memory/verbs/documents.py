@@ -29,7 +29,7 @@ class Documents(Verbs):
         text: str | Path,
         *,
         user: str,
-        source: str | None = None,
+        source: str | Path | None = None,
         project: str | None = None,
         agent: str | None = None,
         language: str | None = None,
@@ -65,6 +65,7 @@ class Documents(Verbs):
         replacement = self._replacement(
             text, source, user, project, agent, language=language, metadata=metadata
         )
+        arguments.check_progress(on_progress)
         with DOCUMENT_LOCKS.hold(replacement.lock):
             while ops := replacement.next_ops(self.store.batch(replacement.read_ops(self._hybrid))):
                 total, done = replacement.written(ops), 0
@@ -80,7 +81,7 @@ class Documents(Verbs):
         text: str | Path,
         *,
         user: str,
-        source: str | None = None,
+        source: str | Path | None = None,
         project: str | None = None,
         agent: str | None = None,
         language: str | None = None,
@@ -90,6 +91,7 @@ class Documents(Verbs):
         """Async form of `add_document`."""
         split = partial(self._replacement, text, source, user, project, agent)
         replacement = await asyncio.to_thread(split, language=language, metadata=metadata)
+        arguments.check_progress(on_progress)
         async with DOCUMENT_LOCKS.ahold(replacement.lock):
             while ops := replacement.next_ops(
                 await self.store.abatch(replacement.read_ops(self._hybrid))
@@ -105,7 +107,7 @@ class Documents(Verbs):
     def _replacement(
         self,
         text: str | Path,
-        source: str | None,
+        source: str | Path | None,
         user: str,
         project: str | None,
         agent: str | None,
@@ -113,7 +115,7 @@ class Documents(Verbs):
     ) -> Replacement:
         """Read and split a text; nothing is stored yet."""
         if isinstance(text, Path):
-            source, text = text.as_posix() if source is None else source, _content(text)
+            source, text = text if source is None else source, _content(text)
         return arguments.document(
             text,
             source=source,
@@ -148,6 +150,11 @@ class Documents(Verbs):
 def _content(path: Path) -> str:
     try:
         content = path.read_bytes()
+    except IsADirectoryError as error:
+        raise ConfigurationError(
+            f"{path} cannot be read, for it is a folder: add its files one by one, such as those "
+            f"of Path({str(path)!r}).rglob('*.md')"
+        ) from error
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
     return documents.decoded(content, path)

@@ -13,7 +13,7 @@ from langgraph_memory.operations import get_op, read_record
 from langgraph_memory.recalling import lesson_ops, with_lessons
 from langgraph_memory.records import Document, Kind, Recalled, Record, Source
 from langgraph_memory.retention import unexpired
-from langgraph_memory.scope import Owner, RecordType, writer
+from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
 from langgraph_memory.verbs.base import Verbs
 
 Records = list[Record]  # in the class, `list` is a verb
@@ -154,7 +154,7 @@ class Reading(Verbs):
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
         """
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = _choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(self._records(namespaces))[offset : offset + limit]
 
@@ -173,7 +173,7 @@ class Reading(Verbs):
         agent: str | None = None,
     ) -> Records:
         """Async form of `list`."""
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = _choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(await self._arecords(namespaces))[offset : offset + limit]
 
@@ -208,7 +208,8 @@ class Reading(Verbs):
 
 def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:
     """Return the operations that read a record, and the source of a document."""
-    ops = [get_op(namespace, id) for namespace in arguments.namespaces(owner)]
+    namespaces, id = arguments.namespaces(owner), check_record_id(id)
+    ops = [get_op(namespace, id) for namespace in namespaces]
     return [*ops, get_op(owner.namespace("source"), id.partition("-")[0])]
 
 
@@ -223,6 +224,7 @@ def _got(id: str, found: Sequence[Any]) -> Record | None:
 
 
 def _choice(
+    types: Sequence[RecordType],
     kinds: Sequence[Kind] | None,
     contains: str | None,
     filter: Mapping[str, Any] | None,
@@ -232,7 +234,7 @@ def _choice(
 ) -> listing.Choice:
     arguments.check_contains(contains)
     arguments.check_kinds(kinds or ())
-    arguments.checked_filter(filter or {})
+    arguments.checked_filter(filter or {}, arguments.check_types(types))
     arguments.check_status(status)
     arguments.check_page(limit, offset)
     return listing.Choice(kinds, contains, filter, status)

@@ -62,6 +62,7 @@ class Upkeep(Verbs):
             ConfigurationError: If there is no model of the name that was given.
         """
         owner = arguments.consolidated(user, project, agent, max_notes)
+        arguments.check_progress(on_progress)
         owners = [owner] if owner else note_owners(self.store.batch([NOTE_OWNERS])[0])
         changes: list[Change] = []
         failures = _Failures()
@@ -85,6 +86,7 @@ class Upkeep(Verbs):
     ) -> list[Change]:
         """Async form of `consolidate`."""
         owner = arguments.consolidated(user, project, agent, max_notes)
+        arguments.check_progress(on_progress)
         owners = [owner] if owner else note_owners((await self.store.abatch([NOTE_OWNERS]))[0])
         changes: list[Change] = []
         failures = _Failures()

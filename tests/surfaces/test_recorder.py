@@ -762,7 +762,7 @@ async def test_a_run_without_a_user_is_refused_before_any_model_is_asked(
 ) -> None:
     model = noting()
     graph = in_order(lambda state: {"messages": [model.invoke(messages_of(state))]})
-    with pytest.raises(MissingUserError, match="metadata"):
+    with pytest.raises(MissingUserError, match=r"metadata[^$]*configurable"):
         await way(graph, say(ORDER), of(recorder, user=None))
     assert model.calls == []
     assert len(recorder._open) == 0
@@ -779,6 +779,12 @@ async def test_the_user_may_be_told_by_the_metadata_or_once_and_for_all(
     assert (only(memory, "eva").task, only(memory, "bo").task) == (ORDER, ORDER)
     with pytest.raises(MissingUserError):
         await call(graph, say(ORDER), of(by_key, user="ana"))
+
+
+def test_what_reads_the_task_is_a_function(memory: Memory) -> None:
+    wrong: Any = "Ship my order"
+    with pytest.raises(ConfigurationError, match="task= is a function"):
+        EpisodeRecorder(memory, task=wrong)
 
 
 async def test_a_recorder_for_one_user_refuses_another_s_run(memory: Memory, call: Way) -> None:
