@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.callbacks import GraphCallbackHandler, GraphInterruptEvent, GraphResumeEvent
 from langgraph.types import Command
 
-from langgraph_memory import arguments
+from langgraph_memory import arguments, small_talk
 from langgraph_memory.calling import TAG_MEMORY
 from langgraph_memory.episodic import ending
 from langgraph_memory.errors import ConfigurationError, MissingUserError
@@ -209,18 +209,22 @@ class EpisodeRecorder(GraphCallbackHandler):
                 self._learn(turn, outputs)
                 if turn.resumed and turn.earlier is None:
                     return  # there was nothing to do
-            if (task := self._task_of(turn)) is not None:
+            if (task := self._task_of(turn, error)) is not None:
                 self._memory.keep_episode(self._episode(turn, task, error))
 
-    def _task_of(self, turn: Turn) -> str | None:
+    def _task_of(self, turn: Turn, error: BaseException | None) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""
         if turn.earlier is not None:
             return turn.earlier.task
         asked = None if self._task is not None else turn.asked or turn.given
         if asked is None:
             return turn.task or None
-        if not self._memory.is_task(asked.text, list(turn.tools)):
-            return None
+        is_task = self._memory.is_task
+        if not is_task(asked.text, list(turn.tools)):
+            # Few words may be an order, and one that came to nothing is not to be lost.
+            ended = error is None and not turn.interrupted
+            if ended or is_task is not small_talk.is_task or small_talk.is_courtesy(asked.text):
+                return None
         return asked.text or "(a message without text)"
 
     def _episode(self, turn: Turn, task: str, error: BaseException | None) -> Episode:

@@ -218,6 +218,24 @@ async def test_small_talk_makes_no_episode(
     assert episodes(memory, "ana") == []
 
 
+@pytest.mark.parametrize("order", ["Deploy to staging", "重启服务器"])
+async def test_an_order_of_few_words_that_came_to_nothing_is_not_small_talk(
+    memory: Memory, recorder: EpisodeRecorder, call: Way, order: str
+) -> None:
+    graph = in_order(failing(ConnectionError("no route")))
+    for said in (order, "Hello!"):
+        with pytest.raises(ConnectionError):
+            await call(graph, say(said), of(recorder))
+    assert (only(memory).task, only(memory).outcome) == (order, "failure")
+
+
+async def test_a_rule_of_one_s_own_also_decides_about_runs_that_fail(call: Way) -> None:
+    memory = Memory(InMemoryStore(), is_task=lambda asked, tools: False)
+    with pytest.raises(ConnectionError):
+        await call(in_order(failing(ConnectionError())), say(ORDER), of(EpisodeRecorder(memory)))
+    assert episodes(memory, "ana") == []
+
+
 async def test_what_the_memory_asks_a_model_for_itself_is_not_the_task_s_cost(
     shape: Shape, call: Way
 ) -> None:
