@@ -380,10 +380,12 @@ def forgotten(
 
 def check_progress(on_progress: object) -> None:
     """Refuse what cannot be called, before the work begins that it would be told of."""
-    if on_progress is not None and not callable(on_progress):
+    if on_progress is None:
+        return
+    if not callable(on_progress) or inspect.iscoroutinefunction(on_progress):
         raise ConfigurationError(
-            "on_progress= is a function of what is done and of all there is to do, such as print; "
-            f"got {type(on_progress).__name__}"
+            "on_progress= is a plain function of what is done and of all there is to do, such as "
+            f"print; got {on_progress!r}"
         )
 
 

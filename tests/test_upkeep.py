@@ -166,11 +166,14 @@ async def test_all_owners_have_their_turn_and_nothing_is_merged_across_them(memo
 async def test_what_cannot_show_progress_is_refused_before_anything_is_done(
     memory: Verbs,
 ) -> None:
+    async def awaited(done: int, total: int) -> None: ...
+
     await say(memory, *BLUE[:2])
-    with pytest.raises(ConfigurationError, match="on_progress= is a function"):
-        await memory.consolidate(on_progress=5)
-    with pytest.raises(ConfigurationError, match="on_progress= is a function"):
-        await memory.add_document("Drinks tea.", source="a.md", user="ana", on_progress=5)
+    for wrong in (5, awaited):
+        with pytest.raises(ConfigurationError, match="on_progress= is a plain function"):
+            await memory.consolidate(on_progress=wrong)
+        with pytest.raises(ConfigurationError, match="on_progress= is a plain function"):
+            await memory.add_document("Tea.", source="a.md", user="ana", on_progress=wrong)
     assert len(await shown(memory)) == 2
     assert await memory.list(user="ana", types=("source",)) == []
 
