@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path, PurePath
 from typing import Any
 
 from langgraph_memory import checks
@@ -30,7 +31,16 @@ from langgraph_memory.records import (
     Outcome,
 )
 from langgraph_memory.redaction import Redact
-from langgraph_memory.scope import TYPES, Owner, OwnerKind, RecordType, check_id, readers, writer
+from langgraph_memory.scope import (
+    TYPES,
+    Owner,
+    OwnerKind,
+    RecordType,
+    check_id,
+    check_record_id,
+    readers,
+    writer,
+)
 from langgraph_memory.splitting import language_of
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -141,7 +151,7 @@ def note(
 def document(
     text: str,
     *,
-    source: str | None,
+    source: str | Path | None,
     user: str,
     project: str | None,
     agent: str | None,
@@ -157,7 +167,7 @@ def document(
             "source= says what the text is called, and replaced by, such as source='returns.md'; "
             "to read a file pass a pathlib.Path: a str is always the text"
         )
-    name, kept = checks.text("source", source, redact), checks.any_text("text", text, redact)
+    name, kept = _source(source, redact), checks.any_text("text", text, redact)
     if not kept.strip():
         raise ConfigurationError(f"there is nothing in {name!r}; forget(source=...) deletes one")
     row, chunks = chunks_of(
@@ -250,7 +260,7 @@ def question(
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else _types(types, TYPES),
         kinds=None if kinds is None else _kinds(kinds),
-        filter=None if filter is None else checks.record_filter(filter),
+        filter=None if filter is None else checks.record_filter(filter, types or TYPES),
         limit=limit,
         min_relevance=min_relevance,
         as_of=None if as_of is None else as_utc(as_of, "as_of="),
@@ -275,6 +285,7 @@ def namespaces(owner: Owner, types: Sequence[RecordType] = TYPES) -> list[tuple[
 
 
 def choice(
+    types: Sequence[RecordType],
     kinds: Sequence[Kind] | None,
     contains: str | None,
     filter: Mapping[str, Any] | None,
@@ -289,16 +300,17 @@ def choice(
         checks.one_of("status", status, STATUSES)
     checks.count("limit", limit)
     checks.count("offset", offset)
+    types = _types(types, tuple(RECORD_CLASSES))
     return Choice(
         kinds=None if kinds is None else _kinds(kinds),
         contains=contains,
-        filter=None if filter is None else checks.record_filter(filter),
+        filter=None if filter is None else checks.record_filter(filter, types),
         status=status,
     )
 
 
 def forgotten(
-    id: str | None, text: str | None, source: str | None, everything: bool, redact: Redact
+    id: str | None, text: str | None, source: str | Path | None, everything: bool, redact: Redact
 ) -> tuple[str | None, str | None]:
     """Return the text or source to forget as it was kept; refuse unless it is said what, once."""
     named = sum(each is not None for each in (id, text, source))
@@ -306,10 +318,22 @@ def forgotten(
         raise ConfigurationError(
             "forget takes an id, text=, source= or everything=True: one of them"
         )
+    if id is not None:
+        check_record_id(id)
     return (
         None if text is None else checks.text("text", text, redact),
-        None if source is None else checks.text("source", source, redact),
+        None if source is None else _source(source, redact),
     )
+
+
+def _source(source: object, redact: Redact) -> str:
+    """Return the name of a source as it is kept; that of a file is its path.
+
+    Bytes of a path that are no text are escaped, so that two stay two.
+    """
+    if isinstance(source, PurePath):
+        source = source.as_posix().encode(errors="backslashreplace").decode()
+    return checks.text("source", source, redact)
 
 
 def _types(types: Sequence[RecordType], choices: Sequence[RecordType]) -> tuple[RecordType, ...]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from numbers import Real
 from typing import Any
 
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.operations import value_filter
+from langgraph_memory.records import RECORD_CLASSES
 from langgraph_memory.redaction import Redact
+from langgraph_memory.scope import RecordType
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.rows import encode_value
 
@@ -43,13 +47,6 @@ def turn_id(given: object) -> str | None:
     if isinstance(given, bool) or not isinstance(given, str | int | None):
         raise ConfigurationError(f"turn_id= is the id of a message, got {given!r}")
     return None if given in (None, "") else str(given)
-
-
-def record_id(given: object) -> str:
-    """Return the id of a record."""
-    if not isinstance(given, str):
-        raise ConfigurationError(f"a record's id is a text, got {given!r}")
-    return given
 
 
 def ids(name: str, given: Any) -> tuple[str, ...]:
@@ -108,9 +105,25 @@ def metadata(given: object) -> dict[str, Any]:
     return kept
 
 
-def record_filter(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a filter on records."""
+def progress(given: object) -> None:
+    """Refuse what cannot be called, before the work begins that it would be told of."""
+    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+        raise ConfigurationError(
+            "on_progress= is a plain function of what is done and of all there is to do, such as "
+            f"print; got {given!r}"
+        )
+
+
+def record_filter(given: Mapping[str, Any], types: Iterable[RecordType]) -> Mapping[str, Any]:
+    """Return a filter; refuse one that names what no record of these types can have."""
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"filter= is a dict, got {given!r}")
     check_filter(value_filter(given))
+    names = {each.name for type in types for each in fields(RECORD_CLASSES[type])}
+    unknown = set() if "metadata" in names else given.keys() - names
+    if types and unknown:  # else they are keys of the metadata
+        raise ConfigurationError(
+            f"filter= names {', '.join(map(repr, sorted(unknown)))}; "
+            f"{', '.join(types)} have {', '.join(sorted(names))}"
+        )
     return given

@@ -24,6 +24,21 @@ class OpenEpisode:
     `cancelled`, and in both cases the exception goes on.
     """
 
+    __slots__ = (  # so that a name that is misspelt is an error, and not lost
+        "_alog",
+        "_began",
+        "_clock",
+        "_given",
+        "_log",
+        "approach",
+        "error",
+        "notes",
+        "outcome",
+        "quality_score",
+        "record",
+        "token_cost",
+    )
+
     def __init__(
         self,
         log: Callable[..., Episode],

@@ -29,7 +29,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
-from langgraph_memory.scope import ROOT, Owner, encode_label, owner_of
+from langgraph_memory.scope import ROOT, Owner, check_record_id, encode_label, owner_of
 from langgraph_memory.store.ops import NewestOp
 from langgraph_memory.store.rows import Namespace
 
@@ -231,7 +231,7 @@ def neighbours(candidate: Note, found: Sequence[Any]) -> tuple[list[Note], set[s
 def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any], hybrid: bool) -> list[Any]:
     """Return what has to be read before a note can be edited."""
     namespace = owner.namespace("note")
-    ops: list[Any] = [get_op(namespace, id)]
+    ops: list[Any] = [get_op(namespace, check_record_id(id))]
     if "text" in changes or "kind" in changes:
         ops.append(newest_op(namespace, {"status": "active"}, ALL, hybrid))
     return ops

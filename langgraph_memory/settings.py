@@ -1,8 +1,10 @@
-"""How a memory works: the arguments that `Memory` is made with, checked."""
+"""What a `Memory`, or an `EpisodeRecorder`, is made with: checked."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from langchain_core.runnables import Runnable
 
@@ -33,6 +35,16 @@ def task_rule(given: IsTask | None) -> IsTask:
             f"is_task= is a function of what was asked and the tools' names, got {given!r}"
         )
     return given or is_task
+
+
+def task_reader(given: Callable[[Any], str] | None) -> Callable[[Any], str] | None:
+    """Refuse what cannot tell a recorder from a graph's input what is to be done."""
+    if given is not None and not callable(given):
+        raise ConfigurationError(
+            "task= is a function of the graph's input that returns a text, such as "
+            f"lambda given: given['ticket']; got {given!r}"
+        )
+    return given
 
 
 def extracting(

@@ -512,6 +512,17 @@ async def test_a_list_can_be_filtered_by_fields_and_metadata(
     assert set(texts(await memory.list(user="ana", filter=filter))) == found
 
 
+@pytest.mark.parametrize("field", ["score", "status", "text"])
+async def test_a_filter_that_names_what_no_episode_has_is_refused(
+    memory: Verbs, field: str
+) -> None:
+    wrong = {"filter": {field: "x"}, "types": ("episode",)}
+    for found in (memory.list(user="ana", **wrong), memory.recall("tea", user="ana", **wrong)):
+        with pytest.raises(ConfigurationError, match=f"'{field}'.* quality_score"):
+            await found
+    assert await memory.list(user="ana", types=("episode", "note"), filter={field: "x"}) == []
+
+
 async def test_superseded_notes_are_listed_only_when_they_are_asked_for(memory: Verbs) -> None:
     for city in ("Rosario", "Lima"):
         await memory.remember(city, user="ana", slot="home city")
@@ -694,6 +705,21 @@ async def test_of_a_forgotten_message_nothing_is_left_that_says_what_it_was(
     assert not any("secret" in str(item.value) or "m1" in item.key for item in left)
     recalled = await memory.recall("secret tea", user="ana", min_relevance=0)
     assert recalled.hits == recalled.recent == ()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["forget", "get", "edit", "pin", "history", "restore", "approve", "reject", "undo"],
+)
+async def test_a_record_in_place_of_its_id_is_refused_and_not_passed_over(
+    memory: Verbs, verb: str
+) -> None:
+    change = await memory.remember("Drinks decaf", user="ana")
+    more = {"text": "Drinks tea"} if verb == "edit" else {}
+    for wrong in (change, change.record):
+        with pytest.raises(ConfigurationError, match=rf" id .* {type(wrong).__name__}"):
+            await getattr(memory, verb)(wrong, user="ana", **more)
+    assert await memory.list(user="ana") == [change.record]
 
 
 async def test_forgetting_twice_deletes_nothing_more(memory: Verbs) -> None:

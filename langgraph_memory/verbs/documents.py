@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph_memory import arguments, documents
+from langgraph_memory import arguments, checks, documents
 from langgraph_memory.documents import Replacement
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.locks import DOCUMENT_LOCKS
@@ -27,7 +27,7 @@ class Documents(Verbs):
         text: str | Path,
         *,
         user: str,
-        source: str | None = None,
+        source: str | Path | None = None,
         project: str | None = None,
         agent: str | None = None,
         language: str | None = None,
@@ -63,6 +63,7 @@ class Documents(Verbs):
         replacement = self._replacement(
             text, source, user, project, agent, language=language, metadata=metadata
         )
+        checks.progress(on_progress)
         with DOCUMENT_LOCKS.hold(replacement.lock):
             while ops := replacement.next_ops(self.store.batch(replacement.read_ops(self._hybrid))):
                 total, done = replacement.written(ops), 0
@@ -78,7 +79,7 @@ class Documents(Verbs):
         text: str | Path,
         *,
         user: str,
-        source: str | None = None,
+        source: str | Path | None = None,
         project: str | None = None,
         agent: str | None = None,
         language: str | None = None,
@@ -88,6 +89,7 @@ class Documents(Verbs):
         """Async form of `add_document`."""
         split = partial(self._replacement, text, source, user, project, agent)
         replacement = await asyncio.to_thread(split, language=language, metadata=metadata)
+        checks.progress(on_progress)
         async with DOCUMENT_LOCKS.ahold(replacement.lock):
             while ops := replacement.next_ops(
                 await self.store.abatch(replacement.read_ops(self._hybrid))
@@ -103,7 +105,7 @@ class Documents(Verbs):
     def _replacement(
         self,
         text: str | Path,
-        source: str | None,
+        source: str | Path | None,
         user: str,
         project: str | None,
         agent: str | None,
@@ -111,7 +113,7 @@ class Documents(Verbs):
     ) -> Replacement:
         """Read and split a text; nothing is stored yet."""
         if isinstance(text, Path):
-            source, text = _name(text) if source is None else source, _content(text)
+            source, text = text if source is None else source, _content(text)
         return arguments.document(
             text,
             source=source,
@@ -143,15 +145,14 @@ class Documents(Verbs):
                 await self._awrite(documents.leftovers(owner, source, found, self.clock()))
 
 
-def _name(path: Path) -> str:
-    """Return a path as text; bytes of it that are no text are escaped, so that two stay two."""
-    return path.as_posix().encode(errors="backslashreplace").decode()
-
-
 def _content(path: Path) -> str:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError("it is a folder, a pipe or a device")  # of which some never end
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            files = f"Path({str(path)!r}).rglob('*.md')"
+            raise OSError(f"it is a folder: add its files one by one, such as those of {files}")
+        if not stat.S_ISREG(mode):
+            raise OSError("it is a pipe or a device")  # of which some never end
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error

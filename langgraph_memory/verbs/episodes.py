@@ -122,7 +122,7 @@ class Episodes(Reading, Reflecting):
         return episode
 
     def episode(
-        self, *, user: str, task: str, thread_id: str | None = None, turn_id: str | None = None
+        self, task: str, *, user: str, thread_id: str | None = None, turn_id: str | None = None
     ) -> OpenEpisode:
         """Log what a block of code does as an episode, with the time it takes.
 
@@ -133,15 +133,15 @@ class Episodes(Reading, Reflecting):
         exception goes on. One that LangGraph's `interrupt` leaves is not over, and not logged.
 
         Args:
-            user: Whose memory it is.
             task: What is to be done.
+            user: Whose memory it is.
             thread_id: The session it belongs to.
             turn_id: As in `log_episode`.
 
         Example:
             >>> from langgraph_memory import ChromaStore, Memory
             >>> memory = Memory(ChromaStore.in_memory())
-            >>> with memory.episode(user="c-2291", task="Ship order 17") as episode:
+            >>> with memory.episode("Ship order 17", user="c-2291") as episode:
             ...     episode.approach = "By courier"
             >>> episode.record.outcome
             'completed'

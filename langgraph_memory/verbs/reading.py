@@ -8,12 +8,12 @@ from typing import Any
 
 from langgraph.store.base import GetOp
 
-from langgraph_memory import arguments, checks, listing
+from langgraph_memory import arguments, listing
 from langgraph_memory.operations import get_op, read_record
 from langgraph_memory.recalling import lesson_ops, with_lessons
 from langgraph_memory.records import Document, Kind, Recalled, Record, Source
 from langgraph_memory.retention import unexpired
-from langgraph_memory.scope import Owner, RecordType, writer
+from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
 from langgraph_memory.verbs.base import Verbs
 
 Records = list[Record]  # in the class, `list` is a verb
@@ -154,7 +154,7 @@ class Reading(Verbs):
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
         """
-        choice = arguments.choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(self._records(namespaces))[offset : offset + limit]
 
@@ -173,7 +173,7 @@ class Reading(Verbs):
         agent: str | None = None,
     ) -> Records:
         """Async form of `list`."""
-        choice = arguments.choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(await self._arecords(namespaces))[offset : offset + limit]
 
@@ -208,8 +208,8 @@ class Reading(Verbs):
 
 def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:
     """Return the operations that read a record, and the source of a document."""
-    id = checks.record_id(id)
-    ops = [get_op(namespace, id) for namespace in arguments.namespaces(owner)]
+    namespaces, id = arguments.namespaces(owner), check_record_id(id)
+    ops = [get_op(namespace, id) for namespace in namespaces]
     return [*ops, get_op(owner.namespace("source"), id.partition("-")[0])]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from langgraph_memory import arguments, merging
+from langgraph_memory import arguments, checks, merging
 from langgraph_memory.consolidation import left, plan, remaining, writes
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
@@ -63,6 +63,7 @@ class Upkeep(Documents):
             ConfigurationError: If there is no model of the name that was given.
         """
         owner = arguments.consolidated(user, project, agent, max_notes)
+        checks.progress(on_progress)
         owners = [owner] if owner else owners_of(self.store.batch([OWNERS])[0])
         changes: list[Change] = []
         failures = _Failures()
@@ -86,6 +87,7 @@ class Upkeep(Documents):
     ) -> list[Change]:
         """Async form of `consolidate`."""
         owner = arguments.consolidated(user, project, agent, max_notes)
+        checks.progress(on_progress)
         owners = [owner] if owner else owners_of((await self.store.abatch([OWNERS]))[0])
         changes: list[Change] = []
         failures = _Failures()
