@@ -127,8 +127,9 @@ class Stored:
     def given_up(self, now: datetime) -> set[str]:
         """Return the editions that do not hold, and that nobody is writing any more."""
         begun = (now - GIVEN_UP).isoformat()
-        old = {each["edition"] for each in self.chunks.values() if each["created_at"] < begun}
-        return old - {self.edition}
+        every = {each["edition"] for each in self.chunks.values()}
+        new = {each["edition"] for each in self.chunks.values() if each["created_at"] >= begun}
+        return every - new - {self.edition}
 
     def deletions(self, owner: Owner, editions: Collection[str | None]) -> list[PutOp]:
         """Return the operations that delete the chunks of some editions."""

@@ -42,6 +42,7 @@ Unopened bags can be returned within fourteen days.
 三个工作日内送到。周末不送货。
 """
 BATCH = 20
+DOCUMENTS_OF_ANA = Owner("user", "ana").namespace("document")
 PARTS = 25
 """Chunks that take more than one batch."""
 
@@ -406,6 +407,21 @@ async def test_leftovers_are_removed_async_too(chroma_memory: Memory, clock: Man
     assert in_store(chroma_memory, "ana") == set()
 
 
+async def test_an_edition_that_is_written_again_is_not_given_up(
+    memory: Verbs, clock: ManualClock
+) -> None:
+    text = parts("x", 3 * BATCH)
+    for hours in (2, 0):
+        with pytest.raises(Interruption):
+            await memory.add_document(text, source="b.md", user="ana", on_progress=interrupted)
+        clock.advance(hours=hours)
+    await memory.consolidate()
+    assert len(memory.memory.store.search(DOCUMENTS_OF_ANA, limit=100)) == 2 * BATCH
+    clock.advance(hours=2)
+    await memory.consolidate()
+    assert memory.memory.store.search(DOCUMENTS_OF_ANA) == []
+
+
 async def test_a_source_is_forgotten_by_its_name_or_id_and_no_other(memory: Verbs) -> None:
     for source in ("a.md", "b.md", "c.md"):
         added = await memory.add_document(HANDBOOK, source=source, user="ana")
@@ -518,11 +534,11 @@ async def test_what_is_written_while_everything_is_forgotten_is_deleted_too(
     store = Busy()
     memory = Verbs(Memory(store, clock=clock), prefix)
     await memory.add_document("Beans.", source="a.md", user="ana")
-    [item] = store.search(Owner("user", "ana").namespace("document"))
+    [item] = store.search(DOCUMENTS_OF_ANA)
     written = [PutOp(item.namespace, item.key, item.value)]
     store.left = 2
     assert (await memory.forget(user="ana", everything=True)).counts == {"document": 1, "source": 1}
-    assert store.search(Owner("user", "ana").namespace("document")) == []
+    assert store.search(DOCUMENTS_OF_ANA) == []
     await memory.add_document("Beans.", source="a.md", user="ana")
     store.left = 1_000
     with pytest.raises(StoreError, match="keep writing"):
