@@ -120,10 +120,11 @@ def record_filter(given: Mapping[str, Any], types: Iterable[RecordType]) -> Mapp
         raise ConfigurationError(f"filter= is a dict, got {given!r}")
     check_filter(value_filter(given))
     names = {each.name for type in types for each in fields(RECORD_CLASSES[type])}
+    names -= {"id", "owner"}  # not in what is stored
     unknown = set() if "metadata" in names else given.keys() - names
     if types and unknown:  # else they are keys of the metadata
         raise ConfigurationError(
-            f"filter= names {', '.join(map(repr, sorted(unknown)))}; "
-            f"{', '.join(types)} have {', '.join(sorted(names))}"
+            f"filter= names {', '.join(map(repr, sorted(unknown)))}; the fields of these types "
+            f"({', '.join(types)}) are {', '.join(sorted(names))}"
         )
     return given

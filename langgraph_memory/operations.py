@@ -245,7 +245,10 @@ def edited_note(id: str, found: Sequence[Any]) -> Note:
     """
     record = None if found[0] is None else read_record(found[0])
     if not isinstance(record, Note) or record.status != "active":
-        raise RecordNotFoundError(f"the user has no active note with the id {id!r}")
+        raise RecordNotFoundError(
+            f"there is no active note with the id {id!r} here; one of a project or an agent is "
+            "found with project= or agent=, and other types of records are not edited"
+        )
     return record
 
 

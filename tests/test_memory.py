@@ -383,7 +383,7 @@ async def test_only_an_active_note_of_the_user_can_be_edited(memory: Verbs) -> N
     shared = (await memory.remember("Opens at nine", user="ana", project="bar")).record
     before = await everything(memory, "ana")
     for id in (f"{mine.id}@1", "unknown", "", message.id, episode.id, shared.id):
-        with pytest.raises(RecordNotFoundError, match="no active note with the id"):
+        with pytest.raises(RecordNotFoundError, match=r"no active note with the id .*project="):
             await memory.edit(id, user="ana", text="Lives in Quito")
     with pytest.raises(RecordNotFoundError):
         await memory.edit(mine.id, user="ben", text="Lives in Quito")
@@ -512,7 +512,7 @@ async def test_a_list_can_be_filtered_by_fields_and_metadata(
     assert set(texts(await memory.list(user="ana", filter=filter))) == found
 
 
-@pytest.mark.parametrize("field", ["score", "status", "text"])
+@pytest.mark.parametrize("field", ["score", "status", "id"])
 async def test_a_filter_that_names_what_no_episode_has_is_refused(
     memory: Verbs, field: str
 ) -> None:
@@ -520,7 +520,8 @@ async def test_a_filter_that_names_what_no_episode_has_is_refused(
     for found in (memory.list(user="ana", **wrong), memory.recall("tea", user="ana", **wrong)):
         with pytest.raises(ConfigurationError, match=f"'{field}'.* quality_score"):
             await found
-    assert await memory.list(user="ana", types=("episode", "note"), filter={field: "x"}) == []
+    others = await memory.list(user="ana", types=("episode", "note"), filter={field: "x"})
+    assert others == []  # a note's metadata may have it
 
 
 async def test_superseded_notes_are_listed_only_when_they_are_asked_for(memory: Verbs) -> None:
