@@ -114,7 +114,8 @@ def stand_in() -> BaseChatModel:
             heading = source.rpartition(" > ")[2]
             for sentence in re.findall("[^.。]+[.。]", text.rpartition(f"## {heading} ")[2]):
                 shared = len(asked & set(tokens(sentence)))
-                best = max(best, (shared, f"{sentence.strip()} ({source})"), key=lambda it: it[0])
+                answer = f"{sentence.strip()} ({source.rpartition('from owner, ')[2]})"
+                best = max(best, (shared, answer), key=lambda it: it[0])
         return best[1]
 
     return ScriptedChatModel([answer] * 99)

@@ -58,10 +58,19 @@ MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""
 
 
-def log(given: object, *, user: str, thread_id: str, at: datetime | None) -> Log:
-    """Return the messages that are to be logged."""
-    moment = None if at is None else as_utc(at, "at=")
-    return Log.of(as_messages(given), writer(user), _thread_id(thread_id), moment)
+def log(
+    given: object,
+    *,
+    user: str,
+    thread_id: str,
+    at: datetime | None,
+    episode: Episode | None,
+) -> Log:
+    """Return the messages that are to be logged; refuse an episode of somebody else."""
+    moment, owner = None if at is None else as_utc(at, "at="), writer(user)
+    if episode is not None and not (isinstance(episode, Episode) and episode.owner == owner):
+        raise ConfigurationError(f"episode= is an Episode of the user {owner.id!r}, got {episode}")
+    return Log.of(as_messages(given), owner, _thread_id(thread_id), moment)
 
 
 def episode(
@@ -87,7 +96,7 @@ def episode(
     _check_count("token_cost", token_cost)
     thread = None if thread_id is None else _thread_id(thread_id)
     return Episode(
-        id=Episode.id_of(thread, turn_id or uuid.uuid4().hex),
+        id=Episode.id_of(thread, _turn_id(turn_id)),
         owner=writer(user),
         created_at=now,
         task=_text("task", task, redact),
@@ -121,7 +130,8 @@ def evaluated(answer: object, redact: Redact) -> Rating | None:
 
 def evaluator(given: Evaluator | None) -> Evaluator | None:
     """Refuse what cannot be called in the background."""
-    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+    called = (given, getattr(given, "__call__", None))  # noqa: B004  # of an object it is that
+    if given is not None and (not callable(given) or any(map(inspect.iscoroutinefunction, called))):
         raise ConfigurationError(
             "evaluator= is a plain function of an episode and its messages that returns a score "
             f"from 0 to 1; got {given!r}"
@@ -390,8 +400,13 @@ def check_progress(on_progress: object) -> None:
 
 
 def _source(source: object, redact: Redact) -> str:
-    """Return the name of a source as it is kept; that of a file is its path."""
-    return _text("source", source.as_posix() if isinstance(source, PurePath) else source, redact)
+    """Return the name of a source as it is kept; that of a file is its path.
+
+    Bytes of a path that are no text are escaped, so that two stay two.
+    """
+    if isinstance(source, PurePath):
+        source = source.as_posix().encode(errors="backslashreplace").decode()
+    return _text("source", source, redact)
 
 
 def _text(name: str, text: object, redact: Redact) -> str:
@@ -493,6 +508,13 @@ def _thread_id(thread_id: object) -> str:
     if not isinstance(thread_id, str) or not thread_id:
         raise ConfigurationError(f"thread_id= is a non-empty text, got {thread_id!r}")
     return replace_surrogates(thread_id)
+
+
+def _turn_id(turn_id: object) -> str:
+    """Return by what a turn is known; one that is known by nothing is new."""
+    if isinstance(turn_id, bool) or not isinstance(turn_id, str | int | None):
+        raise ConfigurationError(f"turn_id= is the id of a message, got {turn_id!r}")
+    return uuid.uuid4().hex if turn_id in (None, "") else str(turn_id)
 
 
 def _ids(name: str, ids: Any) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 Chunks carry the edition they belong to, and a `Source` says which edition holds. The new chunks are
 written first, in any number of batches, while nobody sees them; then one write of the source makes
 them hold instead of the old ones, which are deleted after it. What is interrupted leaves chunks of
-an edition that does not hold; a later call for that source uses or deletes them.
+an edition that does not hold; a later call for that source uses or deletes them, and `consolidate`
+deletes them.
 """
 
 from __future__ import annotations
@@ -127,8 +128,9 @@ class Stored:
     def given_up(self, now: datetime) -> set[str]:
         """Return the editions that do not hold, and that nobody is writing any more."""
         begun = (now - GIVEN_UP).isoformat()
-        old = {each["edition"] for each in self.chunks.values() if each["created_at"] < begun}
-        return old - {self.edition}
+        every = {each["edition"] for each in self.chunks.values()}
+        new = {each["edition"] for each in self.chunks.values() if each["created_at"] >= begun}
+        return every - new - {self.edition}
 
     def deletions(self, owner: Owner, editions: Collection[str | None]) -> list[PutOp]:
         """Return the operations that delete the chunks of some editions."""

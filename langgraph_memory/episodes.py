@@ -56,7 +56,7 @@ class EpisodeRecorder(GraphCallbackHandler):
             episode. Else it is what the user said, or the input as JSON where no message did.
 
     Raises:
-        ConfigurationError: If the memory has no store.
+        ConfigurationError: If the memory has no store, or `task` is no function.
     """
 
     raise_error = True  # or LangChain would pass over a run that does not say whose it is
@@ -70,6 +70,8 @@ class EpisodeRecorder(GraphCallbackHandler):
     ) -> None:
         check_memory(memory)
         _ = memory.store
+        if task is not None and not callable(task):
+            raise ConfigurationError(f"task= is a function of the graph's input, got {task!r}")
         self._memory = memory
         self._user = user if user is None or callable(user) else check_id("user", user)
         self._task = arguments.task_reader(task)
@@ -214,9 +216,9 @@ class EpisodeRecorder(GraphCallbackHandler):
 
     def _task_of(self, turn: Turn, error: BaseException | None) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""
-        if turn.earlier is not None:
-            return turn.earlier.task
         asked = None if self._task is not None else turn.asked or turn.given
+        if turn.earlier is not None:  # what was said may have been edited since
+            return (asked.text if asked is not None else "") or turn.earlier.task
         if asked is None:
             return turn.task or None
         is_task = self._memory.is_task

@@ -17,7 +17,6 @@ from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
 from langgraph_memory.small_talk import IsTask
-from langgraph_memory.verbs.documents import Documents
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
@@ -26,7 +25,7 @@ from langgraph_memory.verbs.turns import Turns
 from langgraph_memory.verbs.upkeep import Upkeep
 
 
-class Memory(Turns, Notes, Episodes, Documents, Reading, Forgetting, Upkeep):
+class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
     """Long-term memory of users, projects and agents.
 
     Args:

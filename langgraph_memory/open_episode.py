@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
@@ -99,11 +100,15 @@ class OpenEpisode:
         if fields is None:
             return
         try:
-            self.record = await self._alog(**fields)
+            # Who is gone may be cancelled more than once: anyio does so as long as a task waits.
+            await asyncio.shield(self._akeep(fields))
         except Exception as failure:
             if error is None:
                 raise
             _not_kept(error, failure)
+
+    async def _akeep(self, fields: Mapping[str, Any]) -> None:
+        self.record = await self._alog(**fields)
 
     def _fields(self, error: BaseException | None) -> dict[str, Any] | None:
         """Return what to log; nothing if the task is not over."""

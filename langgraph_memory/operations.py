@@ -7,6 +7,7 @@ store may take a namespace for a prefix of another, or a label for a pattern.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -39,6 +40,8 @@ CHUNK = 1_000
 
 ALL = 1_000_000
 """More items than one namespace holds."""
+
+_MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
 
 def get_op(namespace: Namespace, id: str) -> GetOp:
@@ -184,17 +187,19 @@ def read_notes(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[
     return [record for record in records if isinstance(record, Note)]
 
 
-NOTE_OWNERS = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
-"""Brings the namespaces among which `note_owners` finds those of notes."""
+OWNERS = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
+"""Brings the namespaces among which `owners_of` finds those of what is kept in order."""
 
 
-def note_owners(listed: Any) -> list[Owner]:
-    """Return the owners who have notes, of namespaces that a store listed; each once, in order."""
+def owners_of(listed: Any) -> list[Owner]:
+    """Return who has notes or documents, of namespaces that a store listed; each once, in order."""
     found = [(owner_of(namespace), namespace) for namespace in map(tuple, listed)]
     own = {
-        owned[0]
+        owner
         for owned, namespace in found
-        if owned is not None and owned[0].namespace("note") == namespace
+        if owned is not None
+        for owner, type in [owned]
+        if type in ("note", "document") and owner.namespace(type) == namespace
     }
     return sorted(own, key=lambda owner: (owner.kind, owner.id))
 
@@ -285,7 +290,7 @@ class Erasure:
         self._root = (ROOT, owner.kind, encode_label(owner.id))
         self._hybrid = hybrid
         self._namespaces: list[Namespace] = []
-        self._deleted: dict[tuple[Namespace, str], None] = {}
+        self._deleted: Counter[tuple[Namespace, str]] = Counter()
 
     @property
     def list_op(self) -> ListNamespacesOp:
@@ -311,9 +316,11 @@ class Erasure:
             for item in items
             if tuple(item.namespace) == namespace
         ]
-        if any(address in self._deleted for address in addresses):
-            raise StoreError("the store still holds what it was told to delete")
-        self._deleted |= dict.fromkeys(addresses)
+        self._deleted.update(addresses)
+        if any(self._deleted[address] > _MOST_DELETIONS for address in addresses):
+            raise StoreError(
+                "the store still holds what it was told to delete, or others keep writing it"
+            )
         return [op for address in addresses for op in _forget(*address)]
 
     @property

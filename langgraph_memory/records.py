@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, Self, get_args
 
+from langgraph_memory.clock import as_utc
 from langgraph_memory.scope import Owner, RecordType
 
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
@@ -98,8 +99,8 @@ _TIMES = frozenset(
 
 
 def _json_of(content: Any) -> Any:
-    if isinstance(content, datetime):
-        return content.isoformat()
+    if isinstance(content, datetime):  # of one zone, so that texts compare as times do
+        return as_utc(content, "clock=").isoformat()
     return list(content) if isinstance(content, tuple) else content
 
 
@@ -265,14 +266,15 @@ class Extraction(_Stored):
     """That some messages were looked through for notes: what no such record names is still to do.
 
     Of episodes that were looked at for lessons there is one too, without a thread. It is written
-    with its notes, in one batch, and holds nothing that was said.
+    with its notes, in one batch, and holds nothing that was said. Another, also without a thread,
+    names the groups of notes that a model was asked to merge.
     """
 
     type: ClassVar[RecordType] = "extraction"
 
     thread_id: str
     messages: tuple[str, ...]
-    """Ids of the messages, or of the episodes."""
+    """Ids of the messages, or of the episodes; digests of the groups."""
     notes: tuple[str, ...] = ()
     """Ids of the notes that were added or changed."""
     usage: Mapping[str, int] = field(default_factory=dict)

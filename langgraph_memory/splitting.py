@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,7 +50,6 @@ SUFFIXES = {
     ".scala": "scala",
     ".swift": "swift",
     ".lua": "lua",
-    ".pl": "perl",
     ".hs": "haskell",
     ".ex": "elixir",
     ".r": "r",
@@ -70,11 +69,18 @@ _AFTER_SENTENCE = (
     r"|(?<=[.!?;])\s"
 )
 _AFTER_CLAUSE = r"(?<=[，、：])|(?<=[,:])\s"
-_PROSE = (r"\r?\n\r?\n", r"\r?\n", _AFTER_SENTENCE, _AFTER_CLAUSE, r"\s", "")
+_JOINING = "\u0300-\u036f\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"  # accents, parts of an emoji
+_BETWEEN_SIGNS = f"(?<!\u200d)(?![{_JOINING}])"
+_PROSE = (r"\r?\n\r?\n", r"\r?\n", _AFTER_SENTENCE, _AFTER_CLAUSE, r"\s", _BETWEEN_SIGNS, "")
 """Where to cut, the best place first; the last is between any two characters."""
 
+_HEADING_CHARACTERS = 200  # every chunk has it; a line that begins with "#" may be a whole file
+
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?![^\n]*`)|~{3,})")  # no code within a line
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\r?\n(?:(?!---|\.\.\.)[ \t]*\S[^\n]*\n)*+(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?![^\s])")
 
 
@@ -123,10 +129,16 @@ def language_of(source: str, language: str | None) -> str:
     return language
 
 
+@cache
 def _code_languages() -> list[str]:
-    from langchain_text_splitters import Language
+    from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
-    without = ("cobol", "visualbasic6")  # rules that find nothing, or too much
+    without = ["cobol", "visualbasic6"]  # rules that find nothing, or too much
+    for language in Language:
+        try:
+            RecursiveCharacterTextSplitter.get_separators_for_language(language)
+        except ValueError:  # it is named there, and has no rules yet
+            without.append(language.value)
     return [language.value for language in Language if language.value not in without]
 
 
@@ -163,8 +175,10 @@ def _sections(text: str) -> Iterator[Chunk]:
     A heading that is followed by another at once stands at the beginning of the latter's part.
     """
     path: dict[int, str] = {}
-    start, at, has_body, fence = 0, 0, False, ""
-    for line in _LINE.findall(text):
+    front = _FRONT_MATTER.match(text)
+    start, at, fence = 0, front.end() if front else 0, ""
+    has_body = front is not None
+    for line in _LINE.findall(text, at):
         heading = None if fence else _HEADING.match(line)
         if heading:
             if has_body:
@@ -181,10 +195,10 @@ def _sections(text: str) -> Iterator[Chunk]:
 
 
 def _title(rest: str) -> str:
-    """Return what a heading says, without the `#` that may close it."""
+    """Return how a heading begins, without the `#` that may close it."""
     title = rest.strip()
     opened = title.rstrip("#")
-    return opened.rstrip() if not opened or opened[-1].isspace() else title
+    return (opened.rstrip() if not opened or opened[-1].isspace() else title)[:_HEADING_CHARACTERS]
 
 
 def _joined(path: dict[int, str]) -> str:

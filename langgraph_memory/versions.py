@@ -138,6 +138,23 @@ def archived(note: Note, now: datetime, reason: str, previous: Note | None = Non
     return recorded(Change("archive", away, previous or note, reason))
 
 
+def taken_apart(notes: Sequence[Note]) -> dict[str, set[str]]:
+    """Return the changes that made one of several notes and were taken back, by the notes' ids.
+
+    Notes that share such a change are apart by somebody's will, until the one that came back gets
+    another text.
+    """
+    rows = _rows(notes)
+    found: dict[str, set[str]] = {}
+    for note in filter(_is_active, notes):
+        before = rows.get(f"{note.id}@{note.version - 1}")
+        last = before.replaced[-1] if before is not None and before.replaced else {}
+        if last.get("action") == "retire" and last["by"] is not None:
+            for id in (note.id, _whole_id(last["by"])):
+                found.setdefault(id, set()).add(last["by"])
+    return found
+
+
 # -- parts of the above --
 
 

@@ -12,6 +12,7 @@ from inspect import isawaitable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
@@ -22,7 +23,8 @@ from tests import machine
 
 def pytest_configure() -> None:
     machine.keep_directories_in_memory()
-    machine.keep_few_indexes()
+    settings.register_profile("untimed", deadline=None)  # a busy machine fails no property
+    settings.load_profile("untimed")
 
 
 def pytest_collection_finish() -> None:

@@ -1,17 +1,15 @@
-"""What a run of the tests takes of the machine: less of its disk, its memory and its time."""
+"""What a run of the tests takes of the machine: less of its disk and its time."""
 
 from __future__ import annotations
 
 import gc
 import os
-import resource
 import shutil
 import tempfile
 from pathlib import Path
 
 _IN_MEMORY = Path("/dev/shm")
 _ROOM = 2 * 1024**3  # bytes; what a run leaves there until its end is far less
-_OPEN_FILES = 500
 
 
 def keep_directories_in_memory() -> None:
@@ -23,16 +21,6 @@ def keep_directories_in_memory() -> None:
         return
     if shutil.disk_usage(_IN_MEMORY).free > _ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(_IN_MEMORY)
-
-
-def keep_few_indexes() -> None:
-    """Let Chroma keep a hundred indexes in memory: one for each five files that it may open.
-
-    Those of collections that were deleted stay as well, and would come to gigabytes.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft > _OPEN_FILES:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, hard))
 
 
 def collect_garbage_less() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 import subprocess
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Document, Memory, Source
-from langgraph_memory.errors import ConfigurationError, MissingUserError
+from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreError
 from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
@@ -40,6 +42,7 @@ Unopened bags can be returned within fourteen days.
 三个工作日内送到。周末不送货。
 """
 BATCH = 20
+DOCUMENTS_OF_ANA = Owner("user", "ana").namespace("document")
 PARTS = 25
 """Chunks that take more than one batch."""
 
@@ -194,6 +197,26 @@ async def test_a_file_is_read_and_named_by_its_path(
     await memory.add_document("# scanned", source=two_of_one_name[1], user="ana")
     gone = [await memory.forget(source=path, user="ana") for path in two_of_one_name]
     assert [each.counts for each in gone] == [{"source": 1, "document": 1}] * 2
+
+
+def test_names_of_files_that_are_no_text_are_told_apart(
+    chroma_memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (b"caf\xe9", b"caf\xe8"):
+        try:
+            Path(os.fsdecode(name)).write_bytes(name[:3])
+        except OSError:
+            pytest.skip("this file system takes UTF-8 alone")
+        chroma_memory.add_document(Path(os.fsdecode(name)), user="ana")
+    assert chroma_memory.count(user="ana")["document"] == 2
+
+
+def test_what_is_no_file_is_refused_at_once(chroma_memory: Memory, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), Path("a\0b"), tmp_path / "missing"):
+        with pytest.raises(ConfigurationError, match="cannot be read"):
+            chroma_memory.add_document(path, user="ana")
 
 
 @pytest.mark.parametrize(
@@ -384,6 +407,21 @@ async def test_leftovers_are_removed_async_too(chroma_memory: Memory, clock: Man
     assert in_store(chroma_memory, "ana") == set()
 
 
+async def test_an_edition_that_is_written_again_is_not_given_up(
+    memory: Verbs, clock: ManualClock
+) -> None:
+    text = parts("x", 3 * BATCH)
+    for hours in (2, 0):
+        with pytest.raises(Interruption):
+            await memory.add_document(text, source="b.md", user="ana", on_progress=interrupted)
+        clock.advance(hours=hours)
+    await memory.consolidate()
+    assert len(memory.memory.store.search(DOCUMENTS_OF_ANA, limit=100)) == 2 * BATCH
+    clock.advance(hours=2)
+    await memory.consolidate()
+    assert memory.memory.store.search(DOCUMENTS_OF_ANA) == []
+
+
 async def test_a_source_is_forgotten_by_its_name_or_id_and_no_other(memory: Verbs) -> None:
     for source in ("a.md", "b.md", "c.md"):
         added = await memory.add_document(HANDBOOK, source=source, user="ana")
@@ -470,6 +508,41 @@ def test_a_source_that_is_forgotten_while_it_is_written_is_written_whole(
     memory.add_document(parts("new"), source="a.md", user="ana", on_progress=forget)
     assert forgotten == [BATCH]
     assert memory.count(user="ana")["document"] == PARTS
+
+
+async def test_what_is_written_while_everything_is_forgotten_is_deleted_too(
+    clock: ManualClock, prefix: str
+) -> None:
+    from tests.conftest import Verbs
+
+    class Busy(InMemoryStore):
+        """A store in which another process writes a chunk again."""
+
+        left = 0
+
+        def batch(self, ops: Any) -> list[Any]:
+            ops = list(ops)
+            found = super().batch(ops)
+            if self.left and any(type(op).__name__ == "PutOp" for op in ops):
+                self.left -= 1
+                super().batch(written)
+            return found
+
+        async def abatch(self, ops: Any) -> list[Any]:
+            return self.batch(ops)
+
+    store = Busy()
+    memory = Verbs(Memory(store, clock=clock), prefix)
+    await memory.add_document("Beans.", source="a.md", user="ana")
+    [item] = store.search(DOCUMENTS_OF_ANA)
+    written = [PutOp(item.namespace, item.key, item.value)]
+    store.left = 2
+    assert (await memory.forget(user="ana", everything=True)).counts == {"document": 1, "source": 1}
+    assert store.search(DOCUMENTS_OF_ANA) == []
+    await memory.add_document("Beans.", source="a.md", user="ana")
+    store.left = 1_000
+    with pytest.raises(StoreError, match="keep writing"):
+        await memory.forget(user="ana", everything=True)
 
 
 # -- kills --

@@ -19,7 +19,7 @@ from langgraph.store.base import BaseStore
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.clock import utc_now
 from langgraph_memory.errors import LangGraphMemoryError
-from langgraph_memory.locks import OwnerLocks
+from langgraph_memory.locks import OWNER_LOCKS, OwnerLocks
 from langgraph_memory.records import Note, Recalled
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings
@@ -386,7 +386,7 @@ async def stopped_in_write(
 
 @pytest.fixture
 def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_memory.locks._LOOP_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(OWNER_LOCKS, "_loop_timeout", 0.05)
 
 
 @pytest.mark.usefixtures("short_wait")
@@ -399,10 +399,9 @@ async def test_a_sync_call_that_would_block_its_own_event_loop_for_good_is_an_er
     assert texts(gated_memory.list(user="ana", status=None)) == ["Lives in Lima"]
 
 
-@pytest.mark.usefixtures("short_wait")
 async def test_a_sync_call_in_an_event_loop_is_not_stopped_by_another_users_call() -> None:
     """So many that with locks which owners share some would meet."""
-    locks = OwnerLocks()
+    locks = OwnerLocks(loop_timeout=0.05)
     async with locks.ahold(Owner("user", "ana")):
         for number in range(5_000):
             with locks.hold(Owner("user", f"u{number}")):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.prompts import approximate_tokens
-from langgraph_memory.splitting import CHUNK_TOKENS, Chunk, language_of, split
+from langgraph_memory.splitting import CHUNK_TOKENS, SUFFIXES, Chunk, language_of, split
 
 MARKS = [
     "# A\n",
@@ -72,6 +72,27 @@ def test_what_looks_like_a_heading_in_a_code_block_is_none(fence: str) -> None:
     assert found[1].text.endswith("#hashtag")
 
 
+def test_code_within_a_line_and_front_matter_take_no_heading_and_give_none() -> None:
+    text = "---\ntitle: Mill\n# a comment\n---\n# Use\n\n```make```\n\n# Next\ntext\n"
+    for lines in (text, text.replace("\n", "\r\n")):
+        assert [chunk.heading for chunk in split(lines, "markdown")] == ["", "Use", "Next"]
+    rule = "---\n\n# Use\n\ntext\n\n---\n"
+    assert [chunk.heading for chunk in split(rule, "markdown")] == ["", "Use"]
+
+
+@pytest.mark.parametrize("sign", ["e\u0301", "👩\u200d👩\u200d👧", "👍🏽", "❤️"])
+def test_no_chunk_ends_within_a_sign(sign: str) -> None:
+    found = split("x" + sign * 900, "text")
+    assert len(found) > 1
+    assert all(chunk.text.removeprefix("x").replace(sign, "") == "" for chunk in found)
+
+
+def test_a_heading_as_long_as_a_text_is_not_kept_whole_with_every_chunk() -> None:
+    found = split("# " + "word " * 2_000, "markdown")
+    assert len(found) > 10
+    assert {len(chunk.heading) for chunk in found} == {200}
+
+
 def test_a_long_section_is_cut_between_paragraphs_and_keeps_its_heading() -> None:
     paragraphs = [f"{word} " * 90 for word in ("alpha", "beta", "gamma", "delta")]
     found = split("# Words\n\n" + "\n\n".join(paragraphs), "markdown")
@@ -129,6 +150,14 @@ def test_a_source_is_split_as_its_name_says_or_as_asked_for(
     source: str, language: str | None, expected: str
 ) -> None:
     assert language_of(source, language) == expected
+
+
+@pytest.mark.parametrize("suffix", sorted(SUFFIXES))
+def test_a_file_of_each_suffix_that_is_known_can_be_split(suffix: str) -> None:
+    language = language_of(f"name{suffix}", None)
+    assert language == language_of("name", language)  # also by its name
+    text = "class A:\n    def f(self): {return}\n\n<p>function b() {}</p>\n" * 40
+    assert "".join("".join(c.text.split()) for c in split(text, language)) == "".join(text.split())
 
 
 def test_a_language_that_there_is_not_is_refused_with_those_that_there_are() -> None:

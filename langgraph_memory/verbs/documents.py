@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -149,12 +150,15 @@ class Documents(Verbs):
 
 def _content(path: Path) -> str:
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(
+                f"it is a folder; add its files one by one, such as those of "
+                f"Path({str(path)!r}).rglob('*.md')"
+            )
+        if not stat.S_ISREG(mode):
+            raise OSError("it is a pipe or a device")  # of which some never end
         content = path.read_bytes()
-    except IsADirectoryError as error:
-        raise ConfigurationError(
-            f"{path} cannot be read, for it is a folder: add its files one by one, such as those "
-            f"of Path({str(path)!r}).rglob('*.md')"
-        ) from error
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
     return documents.decoded(content, path)

@@ -109,8 +109,7 @@ class Episodes(Reading, Reflecting):
             (kept,) = self.store.batch([episodic.read_op(episode)])
             episode = episodic.with_kept(episode, kept)
             self.store.batch([put_op(episode)])
-        if episode.outcome != "interrupted":  # the task is not over
-            self._after_episode(episode)
+        self._after_episode(episode)
         return episode
 
     async def akeep_episode(self, episode: Episode) -> Episode:
@@ -119,8 +118,7 @@ class Episodes(Reading, Reflecting):
             (kept,) = await self.store.abatch([episodic.read_op(episode)])
             episode = episodic.with_kept(episode, kept)
             await self.store.abatch([put_op(episode)])
-        if episode.outcome != "interrupted":
-            await self._aafter_episode(episode)
+        await self._aafter_episode(episode)
         return episode
 
     def episode(
@@ -211,12 +209,16 @@ class Episodes(Reading, Reflecting):
 
     def _after_episode(self, episode: Episode) -> None:
         """Called after every write of an episode."""
+        if episode.outcome == "interrupted":
+            return  # the task is not over
         if self.evaluator is not None and episode.quality_score is None:
             self._worker.submit(*self._evaluation(episode))
         self._reflect_later(episode.owner)
 
     async def _aafter_episode(self, episode: Episode) -> None:
         """Async form of `_after_episode`."""
+        if episode.outcome == "interrupted":
+            return
         if self.evaluator is not None and episode.quality_score is None:
             await self._worker.asubmit(*self._evaluation(episode))
         await self._areflect_later(episode.owner)

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
@@ -25,6 +25,7 @@ from langgraph.runtime import RunControl
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel
 
 from langgraph_memory import (
     ConfigurationError,
@@ -492,6 +493,17 @@ async def test_a_turn_that_stops_between_nodes_is_one_episode(
     assert (episode.token_cost, episode.approach) == (50, "tools: shipping_cost")
 
 
+def test_a_turn_whose_question_was_edited_while_it_stopped_is_told_anew(
+    memory: Memory, recorder: EpisodeRecorder
+) -> None:
+    graph = agent(calling_a_tool(), checkpointer=InMemorySaver(), interrupt_before=["tools"])
+    config = of(recorder)
+    graph.invoke(say(ORDER, id="m-1"), config)
+    graph.update_state(config, say("What does it cost to ship to Graz?", id="m-1"))
+    graph.invoke(None, config)
+    assert outcomes(memory) == [("What does it cost to ship to Graz?", "completed")]
+
+
 async def test_a_turn_goes_on_after_a_restart(
     tmp_path: Path, clock: ManualClock, call: Way
 ) -> None:
@@ -694,6 +706,31 @@ async def test_a_run_without_messages_is_told_by_its_input(
     assert outcomes(memory) == [('{"order": 7, "goods": ["咖啡"]}', "completed")] * 2
 
 
+class Given(BaseModel):
+    order: int
+
+
+@pytest.mark.parametrize(
+    ("given", "task"),
+    [
+        ([HumanMessage("Hello!"), AIMessage("Hello."), HumanMessage(ORDER)], ORDER),
+        (HumanMessage(ORDER), ORDER),
+        (Given(order=7), '{"order": 7}'),
+        ([], "[]"),
+    ],
+    ids=["messages", "a message", "a model of pydantic", "nothing"],
+)
+def test_an_input_of_a_functional_graph_is_told_as_it_reads(
+    memory: Memory, recorder: EpisodeRecorder, given: Any, task: str
+) -> None:
+    @entrypoint()
+    def flow(given: Any) -> str:
+        return "done"
+
+    flow.invoke(given, of(recorder))
+    assert outcomes(memory) == [(task, "completed")]
+
+
 async def test_task_says_what_a_run_is_to_do(memory: Memory, call: Way) -> None:
     def task(given: Any) -> str:
         return f"Send order {given['order']}" if given["order"] else ""
@@ -817,6 +854,11 @@ def test_a_recorder_needs_a_memory_with_a_store() -> None:
         EpisodeRecorder(Memory())
     with pytest.raises(ConfigurationError, match="expected a Memory"):
         EpisodeRecorder("./memory")  # type: ignore[arg-type]  # what is tested
+
+
+def test_what_tells_a_run_s_task_is_a_function(memory: Memory) -> None:
+    with pytest.raises(ConfigurationError, match="task= is a function"):
+        EpisodeRecorder(memory, task="Ship it")  # type: ignore[arg-type]  # what is tested
 
 
 # -- what goes wrong with the memory --------------------------------------------------------------
