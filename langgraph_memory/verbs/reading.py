@@ -10,7 +10,7 @@ from langgraph.store.base import GetOp
 
 from langgraph_memory import arguments, listing
 from langgraph_memory.operations import get_op, read_record
-from langgraph_memory.recalling import lesson_ops, with_lessons
+from langgraph_memory.recalling import lesson_ops, with_found, with_lessons
 from langgraph_memory.records import Document, Kind, Recalled, Record, Source
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
@@ -79,9 +79,10 @@ class Reading(Verbs):
             question, ops = narrowed, narrowed.ops(self.ranking, self._hybrid, self._searches)
             results = self.store.batch(ops)
         recalled = question.answer(results, self.ranking, as_of or self.clock())
-        if ops := lesson_ops(recalled):
-            recalled = with_lessons(recalled, self.store.batch(ops), as_of, self.clock())
-        return recalled
+        asked: list[GetOp] = []
+        while (ops := lesson_ops(recalled)) and ops != asked:
+            recalled, asked = with_found(recalled, self.store.batch(ops)), ops
+        return with_lessons(recalled, as_of, self.clock())
 
     async def arecall(
         self,
@@ -122,9 +123,10 @@ class Reading(Verbs):
             question, ops = narrowed, narrowed.ops(self.ranking, self._hybrid, self._searches)
             results = await self.store.abatch(ops)
         recalled = question.answer(results, self.ranking, as_of or self.clock())
-        if ops := lesson_ops(recalled):
-            recalled = with_lessons(recalled, await self.store.abatch(ops), as_of, self.clock())
-        return recalled
+        asked: list[GetOp] = []
+        while (ops := lesson_ops(recalled)) and ops != asked:
+            recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
+        return with_lessons(recalled, as_of, self.clock())
 
     def list(
         self,
