@@ -37,7 +37,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 
@@ -49,7 +48,7 @@ from benchmarks.locomo import embedder_of
 from benchmarks.locomo_contenders import Ours, message_id
 from benchmarks.locomo_data import Conversation, renamed
 from benchmarks.locomo_data import read as read_conversations
-from benchmarks.retrieval_scores import Line
+from benchmarks.retrieval_scores import Line, mean
 from benchmarks.retrieval_tables import floor_tables
 from langgraph_memory.embedding import Embed
 from langgraph_memory.records import Hit
@@ -295,16 +294,11 @@ def _line(kept: Sequence[tuple[Judged, float]], refused: Sequence[Judged]) -> Li
     without = Counter(each.asked.group for each in refused)
     return {
         "questions": len(answerable),
-        "recall": _mean(share for _, share in answerable),
-        "recall_without": _mean(each.found for each, _ in answerable),
-        "lost": _mean(not share for each, share in answerable if each.found),
+        "recall": mean(share for _, share in answerable),
+        "recall_without": mean(each.found for each, _ in answerable),
+        "lost": mean(not share for each, share in answerable if each.found),
         "refused": {g: round(without[g] / asked[g], 4) for g in OTHERS if g in asked},
     }
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return round(fmean(found), 4) if found else None
 
 
 if __name__ == "__main__":

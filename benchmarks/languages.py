@@ -21,7 +21,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from langchain_core.messages import convert_to_messages
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.locomo import embedder_of
-from benchmarks.retrieval_scores import Line
+from benchmarks.retrieval_scores import Line, mean
 from benchmarks.retrieval_tables import followups_table, languages_table
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.embedding import Embed, Embedder
@@ -152,7 +151,7 @@ def followups(noted: NoteMemory) -> Iterator[Line]:
     ways = {"the last message": _last, "the exchange": _exchange, "as the nodes ask": _as_nodes}
     for name, way in ways.items():
         found = [(row["language"], frozenset(row["answers"]), way(noted, row)) for row in rows]
-        for language in ("zh", "en", "all"):
+        for language in (*dict.fromkeys(language for language, _, _ in found), "all"):
             chosen = [(right, ids) for of, right, ids in found if language in (of, "all")]
             yield {"name": "followup", "query": name, **_line(language, chosen)}
 
@@ -181,8 +180,7 @@ def _queries(row: Mapping[str, Any]) -> list[str]:
 
 def _line(language: str, found: Found) -> Line:
     hits = {
-        f"hit@{k}": round(fmean(not right.isdisjoint(ids[:k]) for right, ids in found), 3)
-        for k in (1, LIMIT)
+        f"hit@{k}": mean(not right.isdisjoint(ids[:k]) for right, ids in found) for k in (1, LIMIT)
     }
     return {"language": language, "questions": len(found), **hits}
 

@@ -33,7 +33,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.latency import machine
-from benchmarks.locomo_contenders import Contender, Ours, contenders, kept
+from benchmarks.locomo_contenders import CONTENDERS, Contender, Ours, contenders, kept
 from benchmarks.locomo_data import CATEGORIES, Conversation, read
 from benchmarks.locomo_weights import cross_validate
 from benchmarks.retrieval_scores import (
@@ -49,8 +49,6 @@ from benchmarks.retrieval_tables import locomo_tables
 from langgraph_memory.embedding import Embed
 from langgraph_memory.prompts import approximate_tokens
 from langgraph_memory.testing import HashingEmbeddings
-
-CONTENDERS = tuple(contenders(HashingEmbeddings(), Path()))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

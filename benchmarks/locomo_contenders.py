@@ -30,6 +30,9 @@ from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
 from langgraph_memory.records import Hit, Message
 from langgraph_memory.testing import ManualClock
 
+CONTENDERS = ("ours", "langgraph", "langgraph-dated", "langchain-chroma", "mem0", "langmem", "bm25")
+"""Their names, in the order in which they are measured."""
+
 
 class Contender(Protocol):
     """One way to keep conversations and to find in them."""
@@ -287,15 +290,16 @@ Opened = Callable[[], Contender]
 def contenders(embed: Embed | None, directory: Path) -> dict[str, Opened]:
     """Return what makes each contender; it may raise ImportError."""
     same = SameEmbeddings(embed)
-    return {
-        "ours": lambda: Ours(embed),
-        "langgraph": lambda: InMemory(same, same.dims),
-        "langgraph-dated": lambda: InMemory(same, same.dims, dated=True),
-        "langchain-chroma": lambda: LangChainChroma(directory / "langchain", same),
-        "mem0": lambda: Mem0(directory / "mem0", same),
-        "langmem": lambda: LangMem(same, same.dims),
-        "bm25": BM25,
-    }
+    opened: tuple[Opened, ...] = (
+        lambda: Ours(embed),
+        lambda: InMemory(same, same.dims),
+        lambda: InMemory(same, same.dims, dated=True),
+        lambda: LangChainChroma(directory / "langchain", same),
+        lambda: Mem0(directory / "mem0", same),
+        lambda: LangMem(same, same.dims),
+        BM25,
+    )
+    return dict(zip(CONTENDERS, opened, strict=True))
 
 
 @contextmanager

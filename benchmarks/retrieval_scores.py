@@ -50,10 +50,10 @@ def scores(answers: Sequence[Answer]) -> Line:
     at_depth = [answer.recall(DEPTH) for answer in answers]
     return {
         "questions": len(answers),
-        **{f"R@{k}": _mean(answer.recall(k) for answer in answers) for k in DEPTHS},
-        f"hit@{DEPTH}": _mean(share > 0 for share in at_depth),
-        f"all@{DEPTH}": _mean(share == 1 for share in at_depth),
-        "MRR": _mean(answer.reciprocal_rank for answer in answers),
+        **{f"R@{k}": mean(answer.recall(k) for answer in answers) for k in DEPTHS},
+        f"hit@{DEPTH}": mean(share > 0 for share in at_depth),
+        f"all@{DEPTH}": mean(share == 1 for share in at_depth),
+        "MRR": mean(answer.reciprocal_rank for answer in answers),
         "tokens": round(fmean(answer.tokens for answer in answers)) if answers else None,
     }
 
@@ -70,7 +70,7 @@ def spread(answers: Sequence[Answer]) -> Line:
 
 def curve(answers: Sequence[Answer]) -> list[float | None]:
     """Return the recall at each depth from 1 to `LIMIT`."""
-    return [_mean(answer.recall(k) for answer in answers) for k in range(1, LIMIT + 1)]
+    return [mean(answer.recall(k) for answer in answers) for k in range(1, LIMIT + 1)]
 
 
 def conversations_of(answers: Iterable[Answer]) -> list[str]:
@@ -78,6 +78,7 @@ def conversations_of(answers: Iterable[Answer]) -> list[str]:
     return list(dict.fromkeys(answer.conversation for answer in answers))
 
 
-def _mean(values: Iterable[float]) -> float | None:
+def mean(values: Iterable[float]) -> float | None:
+    """Return a mean to four digits; `None` of nothing."""
     found = list(values)
     return round(fmean(found), 4) if found else None
