@@ -20,6 +20,9 @@ from langgraph_memory.content import words
 from langgraph_memory.testing import HashingEmbeddings
 from tests.benchmarks.made_up import SAMPLES, write
 
+# langmem imports by names that LangGraph has given up.
+pytestmark = pytest.mark.filterwarnings("ignore:Importing Send from langgraph.constants")
+
 HASHING = HashingEmbeddings()
 
 
