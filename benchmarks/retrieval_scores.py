@@ -60,11 +60,11 @@ def scores(answers: Sequence[Answer]) -> Line:
 
 def spread(answers: Sequence[Answer]) -> Line:
     """Return in which bounds `R@10` lies from conversation to conversation."""
-    means = [
-        line[f"R@{DEPTH}"]
+    by_conversation = [
+        scores([answer for answer in answers if answer.conversation == id])
         for id in conversations_of(answers)
-        for line in [scores([answer for answer in answers if answer.conversation == id])]
     ]
+    means = [line[f"R@{DEPTH}"] for line in by_conversation]
     return {"lowest": min(means, default=None), "highest": max(means, default=None)}
 
 
