@@ -8,9 +8,9 @@ user; each of its questions is put to `Memory.recall` without a floor. Beside it
 similarity of the embedder alone. Each line on stdout is a JSON object; tables follow on stderr.
 `hit@3` is the share of the questions for which a right note is among the first three.
 
-Follow-ups ("and the other one?") are asked with the last exchange before them, in three ways: the
-last message alone, all that the nodes of a graph make of the exchange, and as the nodes ask: the
-longer query only if nothing is known about the shorter one.
+Follow-ups ("and the other one?") are asked in four ways: the last message alone; with the answer
+that it follows; the longest query that the nodes of a graph make of the exchange; and as the nodes
+ask, with the floor: a longer query only if nothing is known about the shorter one.
 """
 
 from __future__ import annotations
@@ -148,7 +148,12 @@ def followups(noted: NoteMemory) -> Iterator[Line]:
     rows = read("followups.jsonl")
     for row in rows:
         noted.keep(row["id"], {note["id"]: note["text"] for note in row["notes"]})
-    ways = {"the last message": _last, "the exchange": _exchange, "as the nodes ask": _as_nodes}
+    ways = {
+        "the last message": _last,
+        "with the answer before it": _with_answer,
+        "the nodes' longest query": _longest,
+        "as the nodes ask": _as_nodes,
+    }
     for name, way in ways.items():
         found = [(row["language"], frozenset(row["answers"]), way(noted, row)) for row in rows]
         for language in (*dict.fromkeys(language for language, _, _ in found), "all"):
@@ -160,7 +165,12 @@ def _last(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
     return noted.names(noted.recall(_queries(row)[0], row["id"]))
 
 
-def _exchange(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
+def _with_answer(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
+    said = "\n".join(message["text"] for message in row["messages"][-2:])
+    return noted.names(noted.recall(said, row["id"]))
+
+
+def _longest(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
     return noted.names(noted.recall(_queries(row)[-1], row["id"]))
 
 

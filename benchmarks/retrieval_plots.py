@@ -69,6 +69,7 @@ def _depths(axes: Any, lines: Lines) -> None:
         for line in select(lines, category="all", contender=name):
             depths = range(1, len(line["curve"]) + 1)
             axes.plot(depths, line["curve"], label=label, color=color, marker=marker, markersize=4)
+    axes.set_xticks([1, 5, 10, 15, 20])
     axes.set(xlabel="messages", ylabel="recall of the evidence", ylim=(0, 1))
 
 
