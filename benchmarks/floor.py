@@ -5,9 +5,9 @@
     python benchmarks/floor.py --data locomo10.json --embed openai:text-embedding-3-small
 
 A floor refuses questions that the memory cannot answer, and loses some that it can. What it judges
-is the best evidence among the messages, or notes, that come back: cosine similarity, plus the share
-of the question's words that are there, plus .4 for messages of the moment that is asked for. Each
-line on stdout is a JSON object about one type of records in one set; tables follow on stderr.
+is the best evidence among all messages, or notes, of a user: cosine similarity, plus the share of
+the question's words that are there, plus .4 for messages of the moment that is asked for. Each line
+on stdout is a JSON object about one type of records in one set; tables follow on stderr.
 
 - `floor.threshold`: the floor at which 3 % of the answerable questions lose their evidence, and
   which shares of the others it refuses; `left_out` has the same with floors that were chosen on all
@@ -57,8 +57,8 @@ LOST = 0.03
 """The share of the answerable questions that may lose their evidence."""
 FLOORS = tuple(round(0.2 + 0.05 * step, 2) for step in range(15))
 DEPTH = {"message": 10, "note": 5}
-LOOKED_AT = 30
-"""Hits among which the best evidence is looked for: as many as a recall of ten looks at."""
+EVERYTHING = 1_000_000
+"""Hits among which the best evidence is looked for: a recall looks at all as well."""
 SAMPLE = 200
 """Questions about other people that each conversation is asked."""
 
@@ -227,7 +227,7 @@ def _offtopic(languages: Iterable[str]) -> list[tuple[str, str]]:
 
 def judge(asked: Asked, recall: Recall, depth: int) -> Judged:
     """Ask a question without a floor, and with the one that `recall` has."""
-    everything = recall(asked, LOOKED_AT, 0.0)
+    everything = recall(asked, EVERYTHING, 0.0)
     first = [name for name, _ in everything[:depth]]
     kept = [name for name, _ in recall(asked, depth, None)]
     return Judged(
