@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,11 +42,11 @@ import numpy as np
 # Run by its path, a script sees the modules of its own folder alone.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.languages import LANGUAGES, NoteMemory, note_set, read
+from benchmarks.floor_questions import ANSWERABLE, OTHERS, Asked, offtopic, unanswerable
+from benchmarks.languages import LANGUAGES, NoteMemory, note_set
 from benchmarks.locomo import embedder_of
 from benchmarks.locomo_contenders import Ours, message_id
-from benchmarks.locomo_data import Conversation, renamed
-from benchmarks.locomo_data import read as read_conversations
+from benchmarks.locomo_data import Conversation, read
 from benchmarks.retrieval_scores import Line, mean
 from benchmarks.retrieval_tables import floor_tables
 from langgraph_memory.embedding import Embed
@@ -59,21 +58,6 @@ FLOORS = tuple(round(0.2 + 0.05 * step, 2) for step in range(15))
 DEPTH = {"message": 10, "note": 5}
 EVERYTHING = 1_000_000
 """Hits among which the best evidence is looked for: a recall looks at all as well."""
-SAMPLE = 200
-"""Questions about other people that each conversation is asked."""
-
-ANSWERABLE = "answerable"
-OTHERS = ("other people's", "everyday en", "everyday zh", "nonsense", "adversarial")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question of one user, and the names of what answers it."""
-
-    user: str
-    group: str
-    text: str
-    right: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +82,7 @@ Recall = Callable[[Asked, int, float | None], Sequence[tuple[str, Hit]]]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the lines and tables that the command line asks for."""
     options = _options(arguments)
-    conversations = read_conversations(options.data) if options.data else []
+    conversations = read(options.data) if options.data else []
     lines = []
     for line in measure(embedder_of(options.embed), conversations):
         lines.append({**line, "embedder": options.embed or "default"})
@@ -157,7 +141,7 @@ def messages_judged(embed: Embed | None, conversations: Sequence[Conversation]) 
                 for c in conversations
                 for question in c.questions
             ),
-            *_unanswerable(conversations),
+            *unanswerable(conversations),
         ]
         return [judge(each, recall, DEPTH["message"]) for each in asked]
 
@@ -174,7 +158,7 @@ def observations_judged(embed: Embed | None, conversations: Sequence[Conversatio
             if right:
                 asked.append(Asked(conversation.id, ANSWERABLE, question.text, right))
     with noted.memory:
-        everything = [*asked, *_unanswerable(conversations)]
+        everything = [*asked, *unanswerable(conversations)]
         return [judge(each, _of_notes(noted), DEPTH["note"]) for each in everything]
 
 
@@ -187,7 +171,7 @@ def sets_judged(embed: Embed | None) -> list[Judged]:
         noted.keep(language, notes.notes)
         asked += [Asked(language, ANSWERABLE, text, right) for text, right in notes.questions]
         of_it = {language, "zxx"} if language != "mixed" else {"en", "zh", "zxx"}
-        asked += [Asked(language, group, text) for group, text in _offtopic(of_it)]
+        asked += [Asked(language, group, text) for group, text in offtopic(of_it)]
     with noted.memory:
         return [judge(each, _of_notes(noted), DEPTH["note"]) for each in asked]
 
@@ -198,28 +182,6 @@ def _of_notes(noted: NoteMemory) -> Recall:
         return list(zip(noted.names(recalled), recalled.hits, strict=True))
 
     return recall
-
-
-def _unanswerable(conversations: Sequence[Conversation]) -> Iterator[Asked]:
-    for conversation in conversations:
-        others = [
-            renamed(question.text, other.speakers, conversation.speakers)
-            for other in conversations
-            if other is not conversation
-            for question in other.questions
-        ]
-        chosen = random.Random(conversation.id).sample(others, min(SAMPLE, len(others)))
-        groups = [*(("other people's", text) for text in chosen), *_offtopic({"en", "zh", "zxx"})]
-        groups += [("adversarial", text) for text in conversation.adversarial]
-        yield from (Asked(conversation.id, group, text) for group, text in groups)
-
-
-def _offtopic(languages: Iterable[str]) -> list[tuple[str, str]]:
-    return [
-        ("nonsense" if row["kind"] == "nonsense" else f"everyday {row['language']}", row["text"])
-        for row in read("offtopic.jsonl")
-        if row["language"] in set(languages)
-    ]
 
 
 # -- what becomes of it --------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks import floor
-from benchmarks.floor import Asked, Judged, at_floor, lines_of, messages_judged, threshold
+from benchmarks.floor import Judged, at_floor, lines_of, messages_judged, threshold
+from benchmarks.floor_questions import Asked
 from benchmarks.languages import NoteSet
 from benchmarks.locomo_data import read
 from langgraph_memory.testing import HashingEmbeddings
