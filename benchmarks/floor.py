@@ -5,9 +5,9 @@
     python benchmarks/floor.py --data locomo10.json --embed openai:text-embedding-3-small
 
 A floor refuses questions that the memory cannot answer, and loses some that it can. What it judges
-is the best evidence among all messages, or notes, of a user: cosine similarity, plus the share of
-the question's words that are there, plus .4 for messages of the moment that is asked for. Each line
-on stdout is a JSON object about one type of records in one set; tables follow on stderr.
+is the best evidence among all messages, or notes, of a user: what the parts of a hit call so, or
+else its cosine similarity plus the share of the question's words that are there. Each line on
+stdout is a JSON object about one type of records in one set; tables follow on stderr.
 
 - `floor.threshold`: the floor at which 3 % of the answerable questions lose their evidence, and
   which shares of the others it refuses; `left_out` has the same with floors that were chosen on all
@@ -54,7 +54,7 @@ from langgraph_memory.records import Hit
 
 LOST = 0.03
 """The share of the answerable questions that may lose their evidence."""
-FLOORS = tuple(round(0.2 + 0.05 * step, 2) for step in range(15))
+FLOORS = tuple(round(0.1 + 0.05 * step, 2) for step in range(17))
 DEPTH = {"message": 10, "note": 5}
 EVERYTHING = 1_000_000
 """Hits among which the best evidence is looked for: a recall looks at all as well."""
