@@ -16,8 +16,10 @@ help: ## Show this list
 demo: .venv/installed ## A coffee shop's assistant that remembers its customer; needs no key
 	$(BIN)/python -m examples.coffee_shop
 
+# Many tests start processes: what those import is compiled once, whatever the caller's setting.
+test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/installed ## All tests, with the examples of the documentation
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: .venv/installed ## Format, lint and types
 	$(BIN)/ruff format --check

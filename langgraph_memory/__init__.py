@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
-    from langgraph_memory.episodes import EpisodeRecorder as EpisodeRecorder
     from langgraph_memory.episodic import Rating as Rating
     from langgraph_memory.errors import ConfigurationError as ConfigurationError
     from langgraph_memory.errors import EmbedderMismatchError as EmbedderMismatchError
@@ -32,7 +31,9 @@ if TYPE_CHECKING:
     from langgraph_memory.open_episode import OpenEpisode as OpenEpisode
     from langgraph_memory.ranking import Quotas as Quotas
     from langgraph_memory.ranking import Ranking as Ranking
+    from langgraph_memory.recorder import EpisodeRecorder as EpisodeRecorder
     from langgraph_memory.records import Change as Change
+    from langgraph_memory.records import Document as Document
     from langgraph_memory.records import Episode as Episode
     from langgraph_memory.records import Extraction as Extraction
     from langgraph_memory.records import Hit as Hit
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from langgraph_memory.records import Note as Note
     from langgraph_memory.records import Recalled as Recalled
     from langgraph_memory.records import Receipt as Receipt
+    from langgraph_memory.records import Source as Source
     from langgraph_memory.replies import SavingReply as SavingReply
     from langgraph_memory.reply_stream import ReplyStream as ReplyStream
     from langgraph_memory.sessions import Session as Session
@@ -58,7 +60,7 @@ __version__ = "0.1.0"
 _MODULE_OF = {
     "ChromaStore": "store.chroma",
     "Candidate": "extraction",
-    "EpisodeRecorder": "episodes",
+    "EpisodeRecorder": "recorder",
     "ExtendedFilter": "store.filters",
     "Memory": "memory",
     "OpenEpisode": "open_episode",
@@ -89,6 +91,7 @@ _MODULE_OF = {
         "ranking": ("Quotas", "Ranking"),
         "records": (
             "Change",
+            "Document",
             "Episode",
             "Extraction",
             "Hit",
@@ -96,6 +99,7 @@ _MODULE_OF = {
             "Note",
             "Recalled",
             "Receipt",
+            "Source",
         ),
         "replies": ("SavingReply",),
         "reply_stream": ("ReplyStream",),

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import combinations
 
 from langgraph_memory.merging import Merge
 from langgraph_memory.ranking import recency
 from langgraph_memory.reconcile import recorded, retired
 from langgraph_memory.records import Change, Note, normalise
-from langgraph_memory.repetition import best_first, repeated
-from langgraph_memory.versions import archived
+from langgraph_memory.repetition import are_apart, best_first, repeated
+from langgraph_memory.versions import archived, taken_apart
 
 CRITICAL = 0.8
 """The importance from which on a note never fades, and is never put away for want of room."""
@@ -213,7 +214,6 @@ def merged(notes: Sequence[Note], now: datetime, text: str | None = None) -> Bat
     else:
         new = replace(new, text=text, version=best.version + 1, valid_from=now)
         kept = recorded(Change("supersede", new, best, together))
-    assert isinstance(kept.record, Note)
     one = kept.record
     return [kept, *(retired(note, one, now, "another note says the same") for note in others)]
 
@@ -222,7 +222,9 @@ class _Work:
     """The active notes as they will be, while it is decided what becomes of them."""
 
     def __init__(self, notes: Iterable[Note], now: datetime) -> None:
-        self.notes = {note.id: note for note in notes if note.status == "active"}
+        every = list(notes)
+        self.notes = {note.id: note for note in every if note.status == "active"}
+        self.apart = taken_apart(every)
         self.now = now
         self.batches: list[Batch] = []
 
@@ -231,7 +233,7 @@ class _Work:
             self._apply([archived(note, self.now, reason)])
 
     def merge_repeated(self) -> None:
-        for best, *others in list(repeated(self.notes.values())):
+        for best, *others in list(repeated(self.notes.values(), self.apart)):
             for start in range(0, len(others), _TOGETHER - 1):
                 part = others[start : start + _TOGETHER - 1]
                 self._apply(merged([self.notes[best.id], *part], self.now))
@@ -239,6 +241,8 @@ class _Work:
     def merge_told(self, merge: Merge) -> None:
         current = [self.notes.get(note.id) for note in merge.notes]
         notes = [note for note in current if note is not None]
+        if any(are_apart(one, other, self.apart) for one, other in combinations(notes, 2)):
+            return
         if list(map(_told, notes)) == list(map(_told, merge.notes)):
             self._apply(merged(best_first(notes), self.now, merge.text))
 
@@ -246,7 +250,6 @@ class _Work:
         self.batches.append(batch)
         for change in batch:
             note = change.record
-            assert isinstance(note, Note)
             if note.status == "active":
                 self.notes[note.id] = note
             else:

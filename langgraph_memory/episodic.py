@@ -8,17 +8,17 @@ became of the turn; a judgement is not taken back by a run that only ended.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from langgraph.errors import GraphBubbleUp
 from langgraph.store.base import GetOp
 
 from langgraph_memory.errors import RecordNotFoundError
 from langgraph_memory.operations import get_op
-from langgraph_memory.records import Change, Episode, Message, Outcome, Record
+from langgraph_memory.records import Change, Episode, Hit, Message, Outcome, Recalled, Record
 
 _JUDGED: tuple[Outcome, ...] = ("success", "partial")
 """What a run cannot say of itself."""
@@ -35,20 +35,17 @@ class Rating(NamedTuple):
     """Why; added to the episode's own."""
 
 
-Evaluator = Callable[[Episode, Sequence[Message]], "float | Rating | None"]
+Evaluator = Callable[[Episode, list[Message]], "float | Rating | None"]
 """From an episode and what was said in it to what it is worth; `None` if it is not judged."""
 
 
-def rated(episode: Episode, rating: Rating) -> Change:
+def rated(episode: Episode, rating: Rating) -> Change[Episode]:
     """Return an episode with what somebody thinks of it; a later rating replaces the score."""
-    notes = episode.notes
-    if rating.notes not in notes:
-        notes = f"{notes}\n{rating.notes}".strip()
     judged = replace(
         episode,
         quality_score=rating.score,
         outcome=rating.outcome or episode.outcome,
-        notes=notes,
+        notes=_notes(episode.notes, rating.notes),
         reflected_at=None,  # there may be more to learn from it
     )
     return Change("update", judged, episode, "rated")
@@ -63,6 +60,11 @@ def found_episode(id: str, record: Record | None) -> Episode:
     if not isinstance(record, Episode):
         raise RecordNotFoundError(f"the user has no episode with the id {id!r}")
     return record
+
+
+def episode_hits(recalled: Recalled) -> list[Hit[Episode]]:
+    """Return the hits of a recall that asked for episodes alone."""
+    return [cast("Hit[Episode]", hit) for hit in recalled.hits]
 
 
 class Ending(NamedTuple):
@@ -115,7 +117,8 @@ def messages_of(episode: Episode, messages: Iterable[Message]) -> list[Message]:
             return turn
     end = episode.created_at
     took = episode.duration_ms
-    start = None if took is None else end - timedelta(milliseconds=took)
+    # It was rounded: what was said as the first thing would be left out.
+    start = None if took is None else end - timedelta(milliseconds=took + 1)
     return [m for m in said if m.created_at <= end and (start is None or m.created_at >= start)]
 
 
@@ -143,8 +146,9 @@ def merged(kept: Episode, later: Episode) -> Episode:
     """Return one episode of two of the same turn.
 
     Its time, its judgement and what was drawn from it stay. The outcome is the later one, unless
-    somebody judged it; an error that the turn got over is told in the notes. Tokens are the larger
-    of the two: both count from the turn's beginning. What was left empty takes nothing away.
+    somebody judged it; an error that the turn got over is told in the notes, whoever judged it
+    meanwhile. Tokens are the larger of the two: both count from the turn's beginning. What was left
+    empty takes nothing away.
     """
     outcome = _outcome(kept, later)
     got_over = kept.error if later.error is None and outcome != kept.outcome else None
@@ -166,18 +170,22 @@ def merged(kept: Episode, later: Episode) -> Episode:
 
 def _outcome(kept: Episode, later: Episode) -> Outcome:
     judged = kept.outcome in _JUDGED
-    rated = kept.quality_score is not None and later.outcome == "completed"
-    stays = (judged or rated) and later.outcome not in _JUDGED and later.quality_score is None
+    if kept.outcome == "failure" and kept.error is None:  # nothing was raised
+        judged = kept.quality_score is not None and later.outcome == "completed"
+    stays = judged and later.outcome not in _JUDGED and later.quality_score is None
     return kept.outcome if stays else later.outcome
 
 
 def _notes(kept: str, *later: str) -> str:
-    for note in later:
-        kept = kept if note in kept else f"{kept}\n{note}".strip()
+    """Add notes to others, unless their lines are among them."""
+    for note in filter(None, map(str.strip, later)):
+        if f"\n{note}\n" not in f"\n{kept.strip()}\n":
+            kept = f"{kept.strip()}\n{note}".strip()
     return kept
 
 
 def _steps(kept: str, later: str) -> str:
-    """Join two approaches, each step once; a list that was begun gives way to a longer one."""
-    steps = list(dict.fromkeys(step for step in f"{kept}; {later}".split("; ") if step))
+    """Add the steps that are new to others; a list that was begun gives way to a longer one."""
+    steps = [step for step in kept.split("; ") if step]
+    steps += [step for step in later.split("; ") if step and step not in steps]
     return "; ".join(s for s in steps if not any(o.startswith(f"{s}, ") for o in steps))

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from langgraph_memory.arguments import TYPES
 from langgraph_memory.operations import value_filter
 from langgraph_memory.records import (
+    Document,
     Episode,
     Kind,
     Message,
     Note,
     Receipt,
     Record,
+    Source,
     normalise,
 )
+from langgraph_memory.scope import TYPES
 from langgraph_memory.store.filters import matches
 
 
@@ -56,9 +58,16 @@ def counts(records: Iterable[Record]) -> dict[str, int]:
     return found
 
 
-def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[Record]:
-    """Return the records to forget; a note goes with its older versions, and with those notes whose
-    place it took."""
+def doomed(
+    records: Sequence[Record], id: str | None, text: str | None, source: str | None
+) -> list[Record]:
+    """Return the records to forget; a note goes with its older versions, a source with its chunks.
+
+    A note takes those along whose place it took.
+    Sources come first: without them, no chunk holds.
+    """
+    if source is not None:
+        return _of_sources(records, {source})
     if id is not None:
         named = [record for record in records if record.id == id]
     else:
@@ -68,7 +77,15 @@ def doomed(records: Sequence[Record], id: str | None, text: str | None) -> list[
     whole = {note.id for note in named if isinstance(note, Note) and note.id == _whole_id(note)}
     while gave_way := {note.id for note in records if _gave_way(note, whole)} - whole:
         whole |= gave_way
-    return [record for record in records if record.id in ids or _whole_id(record) in whole]
+    sources = {record.source for record in named if isinstance(record, Source)}
+    return _of_sources(records, sources) or [
+        record for record in records if record.id in ids or _whole_id(record) in whole
+    ]
+
+
+def _of_sources(records: Sequence[Record], names: Collection[str]) -> list[Record]:
+    of_them = [r for r in records if isinstance(r, (Source, Document)) and r.source in names]
+    return sorted(of_them, key=lambda record: record.type != "source")
 
 
 def _gave_way(record: Record, whole: Collection[str]) -> bool:
@@ -87,11 +104,21 @@ def receipt(records: Sequence[Record]) -> Receipt:
 
 def _moment(record: Record) -> tuple[datetime, int]:
     moment = record.updated_at if isinstance(record, Note) else record.created_at
-    return moment, record.position if isinstance(record, Message) else 0
+    match record:
+        case Message():
+            return moment, record.position
+        case Document():
+            return moment, -record.position  # a text is read from its beginning
+    return moment, 0
 
 
 def _own_text(record: Record) -> str:
-    return record.task if isinstance(record, Episode) else record.text
+    match record:
+        case Episode():
+            return record.task
+        case Source():
+            return ""  # its name is no text
+    return record.text
 
 
 def _whole_id(record: Record) -> str:

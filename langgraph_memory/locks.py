@@ -81,6 +81,9 @@ THREAD_LOCKS = OwnerLocks(_MODEL_TIMEOUT_SECONDS)
 """One extraction at a time for each owner and thread: it is held while a model is asked, and others
 may write to the owner's memory meanwhile."""
 
+DOCUMENT_LOCKS = OwnerLocks(_MODEL_TIMEOUT_SECONDS)
+"""One writer at a time for each source of an owner: it is held while a text is embedded."""
+
 
 def _in_event_loop() -> bool:
     try:

@@ -7,21 +7,25 @@ notes say the same, and in which text they become one; a merge that cannot be ri
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.store.base import GetOp, PutOp
 from pydantic import BaseModel, Field
 
 from langgraph_memory.answers import clean, items_of
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.instructions import MERGING, escaped
-from langgraph_memory.records import Note, long_date, normalise
+from langgraph_memory.lexical import query_tokens, tokens
+from langgraph_memory.operations import get_op, put_op, read_record
+from langgraph_memory.records import Extraction, Note, long_date, normalise, record_id
 from langgraph_memory.repetition import may_be_one
-from langgraph_memory.similarity import Band
+from langgraph_memory.scope import Owner
 
 MAX_NOTES = 40
 """In one question to a model."""
@@ -56,27 +60,84 @@ class Merge:
     text: str
 
 
+_RECORD = Extraction.id_of("", ("consolidation",))
+
 Group = Sequence[Note]
 Question = Sequence[Group]
 """Groups about which a model is asked together."""
 
 
-def questions(notes: Sequence[Note], vectors: Vectors, band: Band) -> Iterator[Question]:
-    """Yield the groups of notes that may say the same, as many together as one question takes.
+class Comparison:
+    """What a model says of an owner's notes, and what it need not be asked again.
+
+    A group is asked about once. What it says holds until one of its notes has another text, or the
+    group another note.
 
     Args:
-        notes: Active notes of one owner.
-        vectors: The unit vectors of their texts, of shape `(notes, dimensions)`.
-        band: What the similarities of these vectors are worth.
+        owner: Whose notes.
+        groups: Notes that are alike, as `alike` returns them.
+        found: What `read_op` found.
     """
-    question: list[Group] = []
-    for group in alike(notes, vectors, band.ask_from):
-        if question and sum(map(len, question)) + len(group) > MAX_NOTES:
+
+    def __init__(self, owner: Owner, groups: Sequence[Group], found: Any) -> None:
+        record = None if found is None else read_record(found)
+        self._owner = owner
+        self._before = frozenset(record.messages if isinstance(record, Extraction) else ())
+        self._settled = [group for group in groups if _name(group) in self._before]
+        self._new = [group for group in groups if _name(group) not in self._before]
+        self.merges: list[Merge] = []
+
+    @staticmethod
+    def read_op(owner: Owner) -> GetOp:
+        """Return the operation that brings which groups were asked about."""
+        return get_op(owner.namespace("extraction"), _RECORD)
+
+    def questions(self) -> Iterator[Question]:
+        """Yield the groups to ask about, as many together as one question takes."""
+        question: list[Group] = []
+        for group in self._new:
+            if question and sum(map(len, question)) + len(group) > MAX_NOTES:
+                yield question
+                question = []
+            question.append(group)
+        if question:
             yield question
-            question = []
-        question.append(group)
-    if question:
-        yield question
+
+    def answered(
+        self, question: Question, merges: Iterable[Merge], problems: Collection[str]
+    ) -> None:
+        """Take an answer in; one with anything wrong in it is asked for again another time."""
+        self.merges += merges
+        if not problems:
+            self._settled += question
+
+    def ops(self, notes: Iterable[Note], now: datetime) -> list[PutOp]:
+        """Return the operations that keep which groups were asked about, if that changed.
+
+        Args:
+            notes: The owner's notes by now; of those that are gone nothing is kept.
+            now: The present moment.
+        """
+        held = set(map(_text_of, notes))
+        settled = {_name(group) for group in self._settled if held.issuperset(map(_text_of, group))}
+        if settled == self._before:
+            return []
+        if not settled:
+            return [PutOp(self._owner.namespace("extraction"), _RECORD, None)]
+        names = tuple(sorted(settled))
+        record = Extraction(
+            id=_RECORD, owner=self._owner, created_at=now, thread_id="", messages=names
+        )
+        return [put_op(record)]
+
+
+def _name(group: Group) -> str:
+    """Return by what a question about a group is known."""
+    return record_id("note", MERGING, *sorted(map(_text_of, group)))
+
+
+def _text_of(note: Note) -> str:
+    return f"{note.id}@{note.version}"
 
 
 def alike(notes: Sequence[Note], vectors: Vectors, least: float) -> list[Group]:
@@ -190,6 +251,8 @@ def _why_not(text: str, notes: Sequence[Note]) -> str | None:
         return "into a text longer than all of them"
     if not _numbers(text) <= set[int]().union(*map(_numbers, said)):
         return "into a text with a number that none of them has"
+    if set(query_tokens(text)).isdisjoint(token for each in said for token in tokens(each)):
+        return "into a text with no word of theirs"  # "yes", or another language
     if not all(may_be_one(one, other) for one, other in combinations(notes, 2)):
         return "of two slots"
     return None

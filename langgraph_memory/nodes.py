@@ -63,8 +63,9 @@ def _beside(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Keep what was recalled for several agents, each apart; parallel branches may both write."""
     if not new:
         return {}  # the turn is over
-    agents = {**old.get("agents", {}), **new.get("agents", {})}
-    return {**old, **new, **({"agents": agents} if agents else {})}
+    if "agents" not in old:
+        return new  # else a version without agents left it, of a turn that was never finished
+    return {**old, **new, "agents": {**old["agents"], **new.get("agents", {})}}
 
 
 class MemoryState(MessagesState):
@@ -116,7 +117,7 @@ def recall_node(
     def to_whom(run: Run, block: str) -> dict[str, Any]:
         # The run's own agent is the only one; one of the node may stand beside others.
         named = agent is not None and run.agent is not None
-        return {"agents": {run.agent: block}} if named else {"block": block}
+        return {"agents": {run.agent: block}} if named else {"block": block, "agents": {}}
 
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.messages import as_messages, last_user_message, text_of, with_ids
@@ -169,15 +170,27 @@ def summary(given: object) -> str:
     """Return the input of a run that no message of a user began."""
     if isinstance(given, str):
         return given.strip()
+    if _are_messages(given) and (said := Asked.of_message({"messages": given})) is not None:
+        return said.text
     text = ""
     try:
-        for part in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(given):
+        for part in json.JSONEncoder(ensure_ascii=False, default=_plain).iterencode(given):
             text += part
             if len(text) >= _SUMMARY_CHARACTERS:
                 break
     except (ValueError, TypeError):  # it holds itself, or has keys that JSON lacks
         text = str(given)
     return text[:_SUMMARY_CHARACTERS]
+
+
+def _are_messages(given: object) -> bool:
+    """Whether an input is what was said, as a functional graph may be given it."""
+    each = given if isinstance(given, list) else [given]
+    return all(isinstance(message, BaseMessage) for message in each)
+
+
+def _plain(given: object) -> object:
+    return given.model_dump(mode="json") if isinstance(given, BaseModel) else str(given)
 
 
 def _field(state: object, name: str) -> Any:

@@ -7,6 +7,7 @@ store may take a namespace for a prefix of another, or a label for a pattern.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -28,7 +29,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
-from langgraph_memory.scope import ROOT, Owner, encode_label, owner_of
+from langgraph_memory.scope import ROOT, Owner, check_record_id, encode_label, owner_of
 from langgraph_memory.store.ops import NewestOp
 from langgraph_memory.store.rows import Namespace
 
@@ -40,6 +41,8 @@ CHUNK = 1_000
 ALL = 1_000_000
 """More items than one namespace holds."""
 
+_MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
+
 
 def get_op(namespace: Namespace, id: str) -> GetOp:
     """Return the operation that reads an item, which does not live longer for it."""
@@ -49,7 +52,8 @@ def get_op(namespace: Namespace, id: str) -> GetOp:
 def put_op(record: Record, ttl: float | None = None) -> PutOp:
     """Return the operation that writes a record, for good or for some minutes."""
     namespace, value = record.owner.namespace(record.type), record.to_value()
-    index: Literal[False] | list[str] = False if record.type == "extraction" else ["search_text"]
+    unsearched = record.type in ("source", "extraction")
+    index: Literal[False] | list[str] = False if unsearched else ["search_text"]
     if isinstance(record, Episode) and record.task != value["search_text"]:
         index = ["search_text", "task"]  # what was asked is found also where much was done
     return PutOp(namespace, record.id, value, index, ttl)
@@ -183,17 +187,19 @@ def read_notes(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[
     return [record for record in records if isinstance(record, Note)]
 
 
-NOTE_OWNERS = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
-"""Brings the namespaces among which `note_owners` finds those of notes."""
+OWNERS = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
+"""Brings the namespaces among which `owners_of` finds those of what is kept in order."""
 
 
-def note_owners(listed: Any) -> list[Owner]:
-    """Return the owners who have notes, of namespaces that a store listed; each once, in order."""
+def owners_of(listed: Any) -> list[Owner]:
+    """Return who has notes or documents, of namespaces that a store listed; each once, in order."""
     found = [(owner_of(namespace), namespace) for namespace in map(tuple, listed)]
     own = {
-        owned[0]
+        owner
         for owned, namespace in found
-        if owned is not None and owned[0].namespace("note") == namespace
+        if owned is not None
+        for owner, type in [owned]
+        if type in ("note", "document") and owner.namespace(type) == namespace
     }
     return sorted(own, key=lambda owner: (owner.kind, owner.id))
 
@@ -225,7 +231,7 @@ def neighbours(candidate: Note, found: Sequence[Any]) -> tuple[list[Note], set[s
 def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any], hybrid: bool) -> list[Any]:
     """Return what has to be read before a note can be edited."""
     namespace = owner.namespace("note")
-    ops: list[Any] = [get_op(namespace, id)]
+    ops: list[Any] = [get_op(namespace, check_record_id(id))]
     if "text" in changes or "kind" in changes:
         ops.append(newest_op(namespace, {"status": "active"}, ALL, hybrid))
     return ops
@@ -239,7 +245,10 @@ def edited_note(id: str, found: Sequence[Any]) -> Note:
     """
     record = None if found[0] is None else read_record(found[0])
     if not isinstance(record, Note) or record.status != "active":
-        raise RecordNotFoundError(f"the user has no active note with the id {id!r}")
+        raise RecordNotFoundError(
+            f"there is no active note with the id {id!r} here; one of a project or an agent is "
+            "found with project= or agent=, and other types of records are not edited"
+        )
     return record
 
 
@@ -250,7 +259,6 @@ def refuse_duplicate(change: Change, found: Sequence[Any]) -> None:
         ConfigurationError: If another active note has the kind and text already.
     """
     new = change.record
-    assert isinstance(new, Note)
     digest = text_digest(new.kind, new.text)
     for other in read_records([new.owner.namespace("note")] * len(found[1:]), found[1:]):
         assert isinstance(other, Note)
@@ -264,10 +272,8 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
     for change in changes:
         ops.append(put_op(change.record))
         old = change.previous
-        if isinstance(old, Note):
-            assert isinstance(change.record, Note)
-            if change.record.version > old.version:
-                ops.append(put_op(kept_version(old, change.record)))
+        if old is not None and change.record.version > old.version:
+            ops.append(put_op(kept_version(old, change.record)))
     return ops
 
 
@@ -281,7 +287,7 @@ class Erasure:
         self._root = (ROOT, owner.kind, encode_label(owner.id))
         self._hybrid = hybrid
         self._namespaces: list[Namespace] = []
-        self._deleted: dict[tuple[Namespace, str], None] = {}
+        self._deleted: Counter[tuple[Namespace, str]] = Counter()
 
     @property
     def list_op(self) -> ListNamespacesOp:
@@ -307,9 +313,11 @@ class Erasure:
             for item in items
             if tuple(item.namespace) == namespace
         ]
-        if any(address in self._deleted for address in addresses):
-            raise StoreError("the store still holds what it was told to delete")
-        self._deleted |= dict.fromkeys(addresses)
+        self._deleted.update(addresses)
+        if any(self._deleted[address] > _MOST_DELETIONS for address in addresses):
+            raise StoreError(
+                "the store still holds what it was told to delete, or others keep writing it"
+            )
         return [op for address in addresses for op in _forget(*address)]
 
     @property

@@ -59,6 +59,9 @@ class Ranking:
     episode_floor: float = 0.2
     """A past task is worth a look also from this cosine similarity on; `docs/episodes.md` has the
     figures."""
+    document_floor: float = 0.28
+    """As `note_floor`, for chunks of documents, which are about more than one thing each;
+    `docs/documents.md` has the figures."""
 
     def relevance(self, cosine: Scores, bm25: Scores) -> Scores:
         """Fuse the two scores of each record into one, 0 to 1.
@@ -95,11 +98,16 @@ class Ranking:
             cosine: The cosine similarity to the query.
             coverage: The share of the query's words that are there.
             min_relevance: Replaces the floors; 0 lets everything through.
-            type: What was matched; notes and episodes have a floor of their own besides.
+            type: What was matched; notes, episodes and documents have a floor of their own besides.
         """
         if min_relevance is not None:
             return min_relevance <= 0 or cosine + coverage >= min_relevance
-        own = {"note": self.note_floor, "episode": self.episode_floor}.get(type, math.inf)
+        floors = {
+            "note": self.note_floor,
+            "episode": self.episode_floor,
+            "document": self.document_floor,
+        }
+        own = floors.get(type, math.inf)
         return cosine + coverage >= self.floor or cosine >= own
 
     def _hit(self, evidence: Evidence, now: datetime) -> Hit:

@@ -21,7 +21,7 @@ from langgraph_memory.operations import ALL, get_op, newest_op, read_record, val
 from langgraph_memory.ranking import Evidence, Ranking, Scores
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
-from langgraph_memory.scope import Owner, RecordType
+from langgraph_memory.scope import TYPES, Owner, RecordType
 from langgraph_memory.store.filters import ExtendedFilter, matches
 from langgraph_memory.store.ops import HybridOp, Match
 from langgraph_memory.store.rows import Namespace
@@ -56,6 +56,8 @@ class Question:
     now: datetime
     expired: datetime | None = None
     """Messages that were said until then have expired; `None` if they do not."""
+    hidden: frozenset[str] = frozenset()
+    """Editions of documents that do not hold, and are left out."""
 
     def ops(self, ranking: Ranking, hybrid: bool, searches: bool = True) -> list[Any]:
         """Return the operations to put to the store, as one batch.
@@ -83,11 +85,39 @@ class Question:
             *(newest_op(ns, {**active, "pinned": True}, ALL, hybrid) for ns in notes),
             newest_op(user.namespace("message"), other, _RECENT_WINDOW, hybrid, "created_at"),
             newest_op(user.namespace("episode"), other, _RECENT_WINDOW, hybrid, "created_at"),
+            *(newest_op(owner.namespace("source"), None, ALL, hybrid) for owner in self.owners),
         ]
+
+    def narrowed(self, results: Sequence[Any]) -> Question | None:
+        """Return the question to ask instead, if chunks were found that do not hold; else `None`.
+
+        While a source is replaced, chunks of two editions are there, and those that do not hold
+        would take the place of others.
+        """
+        searched, sources = self._parted(results)
+        holding = {item.value["edition"] for item in sources}
+        found = {
+            item.value["edition"]
+            for item in (getattr(each, "item", each) for each in searched)
+            if item.namespace[-1] == "document" and "edition" in item.value
+        }
+        if found <= holding | self.hidden and not holding & self.hidden:
+            return None
+        return replace(self, hidden=(self.hidden | found) - holding)
+
+    def _parted(self, results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Return the items that the searches found, and those of the sources."""
+        sources = [
+            item
+            for owner, items in zip(self.owners, results[-len(self.owners) :], strict=True)
+            for item in _lying_in(owner.namespace("source"), items)
+        ]
+        searches = results[: -3 * len(self.owners) - 2]
+        return [entry for result in searches for entry in result], sources
 
     def answer(self, results: Sequence[Any], ranking: Ranking, now: datetime) -> Recalled:
         """Return what the store's answers to `ops` come to."""
-        results = unexpired(results, self.expired)
+        results = unexpired(results, self.expired)[: -len(self.owners)]
         notes = [owner.namespace("note") for owner in self.owners]
         spoken = [self.owners[0].namespace(type) for type in ("message", "episode")]
         searched, newest = results[: -2 * len(notes) - 2], results[-2 * len(notes) - 2 :]
@@ -129,7 +159,7 @@ class Question:
         if self.types is not None:
             types = self.types
         else:
-            types = ("note",) if self.kinds is not None else ("note", "message", "episode")
+            types = ("note",) if self.kinds is not None else TYPES
         known = [owner.namespace(t) for owner in self.owners for t in types if t != "episode"]
         tasks = [owner.namespace(t) for owner in self.owners for t in types if t == "episode"]
         return known, tasks
@@ -144,7 +174,7 @@ class Question:
                 SearchOp(
                     namespace,
                     query=self.query,
-                    limit=wide if searches else ALL,
+                    limit=wide if searches and not self.hidden else ALL,
                     refresh_ttl=False,
                 )
                 for group in self._namespaces()
@@ -160,7 +190,9 @@ class Question:
     def _pushed_down(self) -> dict[str, Any]:
         """Return the filter on whole values."""
         never = ("proposed",) if self.as_of is not None else ("superseded", "proposed", "archived")
-        known = {"status": {"$nin": never}, **({} if self.as_of else self._not_over)}
+        known: dict[str, Any] = {"status": {"$nin": never}}
+        known |= {} if self.as_of else self._not_over
+        known |= {"edition": {"$nin": sorted(self.hidden)}} if self.hidden else {}
         return ExtendedFilter({**known, **value_filter(self.filter or {})})
 
     def _matched(self, searched: Sequence[Any], ranking: Ranking) -> list[Match]:

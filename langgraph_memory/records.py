@@ -13,8 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar, Literal, Self, get_args
+from pathlib import PurePosixPath
+from typing import Any, ClassVar, Generic, Literal, Self, get_args
 
+from typing_extensions import TypeVar
+
+from langgraph_memory.clock import as_utc
 from langgraph_memory.scope import Owner, RecordType
 
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
@@ -97,8 +101,8 @@ _TIMES = frozenset(
 
 
 def _json_of(content: Any) -> Any:
-    if isinstance(content, datetime):
-        return content.isoformat()
+    if isinstance(content, datetime):  # of one zone, so that texts compare as times do
+        return as_utc(content, "clock=").isoformat()
     return list(content) if isinstance(content, tuple) else content
 
 
@@ -264,14 +268,15 @@ class Extraction(_Stored):
     """That some messages were looked through for notes: what no such record names is still to do.
 
     Of episodes that were looked at for lessons there is one too, without a thread. It is written
-    with its notes, in one batch, and holds nothing that was said.
+    with its notes, in one batch, and holds nothing that was said. Another, also without a thread,
+    names the groups of notes that a model was asked to merge.
     """
 
     type: ClassVar[RecordType] = "extraction"
 
     thread_id: str
     messages: tuple[str, ...]
-    """Ids of the messages, or of the episodes."""
+    """Ids of the messages, or of the episodes; digests of the groups."""
     notes: tuple[str, ...] = ()
     """Ids of the notes that were added or changed."""
     usage: Mapping[str, int] = field(default_factory=dict)
@@ -294,20 +299,98 @@ class Extraction(_Stored):
         return {**_Stored.to_value(self), "usage": dict(self.usage)}
 
 
-Record = Note | Message | Episode | Extraction
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(_Stored):
+    """A text that somebody gave to know, and which of its editions holds.
+
+    Chunks of other editions are not there for any verb: so a text is replaced in one step, by the
+    write of this record, however many chunks it has.
+    """
+
+    type: ClassVar[RecordType] = "source"
+
+    source: str
+    """Its name: a path, a URL, a title."""
+    edition: str
+    """A digest of the text and of how it was split."""
+    chunks: int
+    """How many documents it was split into."""
+    author: str = ""
+    """The user who added it."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def id_of(source: str) -> str:
+        """Return the id of a source: an owner has one of each name."""
+        return record_id("source", source)
+
+    @property
+    def text(self) -> str:
+        """Its name."""
+        return self.source
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the record as a JSON dict; nothing of it is embedded."""
+        return {**_Stored.to_value(self), "metadata": deepcopy(dict(self.metadata))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document(_Stored):
+    """A chunk of a text that somebody gave to know."""
+
+    type: ClassVar[RecordType] = "document"
+
+    text: str
+    source: str
+    """The name of what it is a part of."""
+    edition: str
+    """The edition of the source that it belongs to."""
+    position: int
+    """Its place among the chunks of the source, from 0."""
+    start: int
+    """Characters of the source's text before it; of the text without secrets, where there were."""
+    heading: str = ""
+    """The headings that it stands under, outermost first: "Returns > Damaged goods"."""
+    author: str = ""
+    """The user who added it."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def id_of(source: str, edition: str, position: int) -> str:
+        """Return the id of a chunk; it begins with its source's."""
+        return f"{Source.id_of(source)}-{edition}-{position}"
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the chunk as a JSON dict, with what is embedded: it names source and headings."""
+        name = PurePosixPath(self.source).stem or self.source
+        search_text = "\n".join(filter(None, (name, self.heading, self.text)))
+        return {
+            **_Stored.to_value(self),
+            "metadata": deepcopy(dict(self.metadata)),
+            "search_text": search_text,
+        }
+
+
+Record = Note | Message | Episode | Document | Source | Extraction
 RECORD_CLASSES: dict[RecordType, type[Record]] = {
     "note": Note,
     "message": Message,
     "episode": Episode,
+    "document": Document,
+    "source": Source,
     "extraction": Extraction,
 }
 
 
+Found_co = TypeVar("Found_co", bound=Record, default=Record, covariant=True)
+Changed_co = TypeVar("Changed_co", bound=Note | Episode, default=Note, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Generic[Found_co]):
     """A record that a query found."""
 
-    record: Record
+    record: Found_co
     text: str
     score: float
     """What it is ranked by; higher is better. Comparable within one recall alone."""
@@ -359,12 +442,12 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What was done to one record."""
+class Change(Generic[Changed_co]):
+    """What was done to one record: a note, or a rated episode."""
 
     action: Action
-    record: Record
-    previous: Record | None = None
+    record: Changed_co
+    previous: Changed_co | None = None
     """The record as it was before."""
     reason: str = ""
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+Redact = Callable[[str], str]
+"""Takes secrets out of a text."""
 
 _SECRETS = (
     (
@@ -15,13 +19,17 @@ _SECRETS = (
     ("key", r"\bAIza[\w-]{35}"),
     ("token", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,})"),
     ("token", r"\bxox[abprs]-[\w-]{10,}"),
+    ("token", r"(?<=\b[Bb]earer )(?=[\w.~+/=-]*\d)[\w.~+/=-]{16,}"),
+    ("password", r"(?<=://)[^\s/:@]*:[^\s/@]+(?=@)"),
 )
 # ASCII, so that a secret ends where Chinese text goes on.
 _PATTERNS = [(name, re.compile(pattern, re.ASCII)) for name, pattern in _SECRETS]
 _NAMED = re.compile(
-    r"((?:password|passwd|passphrase|api[ _-]?key|secret[ _-]?key|access[ _-]?token|密码|口令)"
-    r"[\"']?\s*(?:is\b|是|为|[:=：])\s*)(?!\[redacted)"
-    r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s,;，。；]+)",
+    r"((?:passwd|passphrase|api[ _-]?key|secret[ _-]?(?:access[ _-]?)?key"
+    r"|(?:access|auth)[ _-]?token|client[ _-]?secret|密码|口令"
+    r"|passwor[dt]|kennwort|contraseña|mot de passe|senha|пароль|パスワード|비밀번호)"
+    r"[\"'`*_]{0,3}\s*(?:is\b|是|为|[:=：]>?)[*_]{0,3}+\s*+)(?!\[redacted)"  # also **bold**
+    r"(?:\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|[^\s,;，。；]+)",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"(?<!\d)(?<!\d\.)\d+(?:[ -]\d+)*(?![\d])")

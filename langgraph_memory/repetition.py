@@ -3,19 +3,22 @@
 It merges without anybody being asked, so it has to be right where a cosine is wrong ("allergic to
 hazelnuts" and "to walnuts" are at .95). Two notes say the same if they have the same words but for
 small ones, in the same order or with the end put first; or if one begins with all the words of the
-other and adds a detail. What adds "only", "not" or the like is another statement.
+other and adds a detail. What adds "only", "not" or the like is another statement, and so is a
+detail in a language whose words for that are not listed.
 `benchmarks/consolidation.py` has the figures.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import Note, normalise
+from langgraph_memory.similarity import wording
 
 _LONGEST = 500
 """Characters of a note whose words are compared; a longer one is no sentence, and has to be equal
@@ -23,7 +26,6 @@ but for case, white space and its end."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
-_END = re.compile(r"(?<=\w)[.!。]+$")
 _POSSESSIVE = re.compile(r"'s\b|(?<=s)'(?=\s|$)")
 _AROUND_WORDS = "\"'“”‘’()（）「」,;:，；：、!"
 _BREAKS = frozenset(",;:，；：、(（")
@@ -36,10 +38,29 @@ _BEGINS_A_DETAIL = frozenset(
     """a an the as at by for from in into of on to with and because since called named about above
     near during per which who whose that where""".split()
 )
+_RESTRICTS = " ".join(
+    (
+        "only just no not never without nothing none neither nor except unless less than but if",
+        "when while until till instead anymore formerly used or hardly rarely seldom before after",
+        "too nur nicht kein keine keinen nichts nie niemals ohne ausser aber sondern wenn bis",
+        "statt selten kaum früher ne pas plus jamais sans sauf mais seulement si quand rarement",
+        "pero sino solo sólo sin excepto salvo menos nunca jamás cuando hasta mas só somente não",
+        "sem exceto quando até se ma non senza tranne mai finché maar alleen niet geen nooit",
+        "zonder behalve tenzij als tot ale tylko nie bez oprócz nigdy men bara inte aldrig utan",
+        "utom kun ikke uden undtagen но а только лишь не нет ни без кроме если никогда когда",
+        "пока редко раньше але тільки ні ama sadece değil hariç asla",
+    )
+)
+"""Words that deny or narrow what was said before them, in European languages, as `normalise` has
+them. One too many keeps two notes apart; one too few merges "likes coffee" into its denial."""
+
+_UNLISTED = "\u0370-\u03ff\u0590-\u0fff\u3040-\u30ff\uac00-\ud7af"
+"""Letters of Greek, Hebrew, Arabic, Indian languages, Thai, Japanese, Korean: what denies in them
+is not listed, or no word of its own."""
+
 _CHANGES_THE_SENSE = re.compile(
-    r"\b(?:only|just|no|not|never|without|nothing|none|neither|nor|except|unless|less|than|but|if"
-    r"|when|while|until|till|instead|anymore|formerly|used|or|hardly|rarely|seldom|before|after"
-    r"|too)\b|[不没沒無无非未别別勿只仅僅除但若却]|如果|以前|曾"
+    rf"\b(?:{'|'.join(_RESTRICTS.split())})\b|[{_UNLISTED}]"
+    "|[不没沒無无非未别別勿只仅僅除但若却卻]|如果|以前|曾|很少|直到|可是|然而"
 )
 
 
@@ -59,12 +80,25 @@ def best_first(notes: Iterable[Note]) -> list[Note]:
     return sorted(notes, key=_goodness, reverse=True)
 
 
-def repeated(notes: Iterable[Note]) -> Iterator[list[Note]]:
+Apart = Mapping[str, Set[str]]
+"""By notes' ids: two that share anything here are not to be one."""
+
+
+def are_apart(note: Note, other: Note, apart: Apart) -> bool:
+    """Whether two notes are to stay two, whatever they say."""
+    return not apart.get(note.id, frozenset()).isdisjoint(apart.get(other.id, ()))
+
+
+def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iterator[list[Note]]:
     """Yield the groups of two and more notes that say the same, in each the best note first.
 
     Each of a group says no more than its best, compared with it directly: there are no chains. So
     what is best in its group is like none of the others, and looking again finds nothing. The words
     of an assistant do not take the place of a user's.
+
+    Args:
+        notes: Active notes of one owner.
+        apart: Which of them are to stay apart.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -85,7 +119,7 @@ def repeated(notes: Iterable[Note]) -> Iterator[list[Note]]:
         about = (note.kind, note.valid_until)
         same, shorter = (about, "same", wording.key), (about, "shorter", wording.words)
         near = (group for key in (same, shorter) for group in found.get(key, ()))
-        group = next((group for group in near if group.takes(note)), None)
+        group = next((group for group in near if group.takes(note, apart)), None)
         if group is not None:
             group.add(note)
             continue
@@ -100,9 +134,11 @@ class _Group:
     notes: list[Note]
     slot: str | None
 
-    def takes(self, note: Note) -> bool:
+    def takes(self, note: Note, apart: Apart) -> bool:
         slot = _slot(note)
         fits = None in (self.slot, slot) or self.slot == slot
+        if note.id in apart and any(are_apart(note, each, apart) for each in self.notes):
+            return False
         return fits and self.notes[0].said_by in ("user", note.said_by)
 
     def add(self, note: Note) -> None:
@@ -159,7 +195,7 @@ def _wording(text: str) -> _Wording:
 
 
 def _spelt_alike(text: str) -> str:
-    text = _END.sub("", normalise(text).replace("’", "'"))
+    text = wording(text).replace("’", "'")
     text = text.replace("can't", "cannot").replace("cannot", "can not").replace("n't", " not")
     text = text.removeprefix("用户")
     return _POSSESSIVE.sub("", text)

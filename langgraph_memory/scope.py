@@ -10,13 +10,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError
 
 OwnerKind = Literal["user", "project", "agent"]
-RecordType = Literal["note", "episode", "message", "document", "extraction"]
-RECORD_TYPES: tuple[RecordType, ...] = ("note", "episode", "message", "document", "extraction")
+RecordType = Literal["note", "episode", "message", "document", "source", "extraction"]
+RECORD_TYPES: tuple[RecordType, ...] = get_args(RecordType)
+
+TYPES: tuple[RecordType, ...] = ("note", "message", "episode", "document")
+"""The types of what is known. A `source` says which documents hold, and `extraction` is the
+package's own book-keeping."""
 
 ROOT = "memory"
 """First label of every namespace of this package."""
@@ -68,6 +72,20 @@ def check_id(kind: OwnerKind, value: object) -> str:
         )
     raise ConfigurationError(
         f"{kind}= takes a non-empty string or an integer, got {value!r} ({type(value).__name__})"
+    )
+
+
+def check_record_id(value: object) -> str:
+    """Return a record's id; refuse what is none, by which nothing would be found.
+
+    Raises:
+        ConfigurationError: If it is no text, such as the record itself.
+    """
+    if isinstance(value, str):
+        return value
+    raise ConfigurationError(
+        "id= is the id of a record, such as note.id or change.record.id; "
+        f"got an object of the type {type(value).__name__}"
     )
 
 

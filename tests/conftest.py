@@ -7,15 +7,28 @@ on `ChromaStore` and on LangGraph's own `InMemoryStore` with and without an inde
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from functools import cache
 from inspect import isawaitable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder
+from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder, embedding
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
+from tests import machine
+
+
+def pytest_configure() -> None:
+    machine.keep_directories_in_memory()
+    settings.register_profile("untimed", deadline=None)  # a busy machine fails no property
+    settings.load_profile("untimed")
+
+
+def pytest_collection_finish() -> None:
+    machine.collect_garbage_less()
 
 
 class Verbs:
@@ -77,9 +90,17 @@ def chroma_memory(clock: ManualClock) -> Iterator[Memory]:
         yield opened
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _weights_loaded_once() -> Iterator[None]:
+    """Let all encoders of this process share what takes a second to load."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedding, "_load_encoder", cache(embedding._load_encoder))
+        yield
+
+
 @pytest.fixture(scope="session")
 def encoder() -> UniversalSentenceEncoder:
-    """The embedded default, loaded once."""
+    """The embedded default."""
     return UniversalSentenceEncoder()
 
 

@@ -485,7 +485,7 @@ def test_a_script_that_fails_ends_when_its_work_is_done() -> None:
 
 def test_a_script_ends_although_work_does_not() -> None:
     done = script("""
-        langgraph_memory.background.DRAIN_SECONDS = 0.1
+        langgraph_memory.background.DRAIN_SECONDS = 1.5
 
         class Hanging(Memory):
             def process_turn(self, user, thread_id):

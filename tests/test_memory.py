@@ -201,7 +201,7 @@ async def test_the_name_of_a_slot_is_compared_without_case_and_spaces(
 ) -> None:
     await memory.remember("Lives in Rosario", user="ana", slot="home city")
     assert (await memory.remember("Lives in Lima", user="ana", slot=slot)).action == "supersede"
-    assert await memory.count(user="ana") == {"note": 1, "message": 0, "episode": 0}
+    assert await memory.count(user="ana") == {"note": 1, "message": 0, "episode": 0, "document": 0}
 
 
 async def test_a_new_value_for_a_slot_leaves_all_else_alone(memory: Verbs) -> None:
@@ -383,7 +383,7 @@ async def test_only_an_active_note_of_the_user_can_be_edited(memory: Verbs) -> N
     shared = (await memory.remember("Opens at nine", user="ana", project="bar")).record
     before = await everything(memory, "ana")
     for id in (f"{mine.id}@1", "unknown", "", message.id, episode.id, shared.id):
-        with pytest.raises(RecordNotFoundError, match="no active note with the id"):
+        with pytest.raises(RecordNotFoundError, match=r"no active note with the id .*project="):
             await memory.edit(id, user="ana", text="Lives in Quito")
     with pytest.raises(RecordNotFoundError):
         await memory.edit(mine.id, user="ben", text="Lives in Quito")
@@ -512,6 +512,18 @@ async def test_a_list_can_be_filtered_by_fields_and_metadata(
     assert set(texts(await memory.list(user="ana", filter=filter))) == found
 
 
+@pytest.mark.parametrize("field", ["score", "status", "id"])
+async def test_a_filter_that_names_what_no_episode_has_is_refused(
+    memory: Verbs, field: str
+) -> None:
+    wrong = {"filter": {field: "x"}, "types": ("episode",)}
+    for found in (memory.list(user="ana", **wrong), memory.recall("tea", user="ana", **wrong)):
+        with pytest.raises(ConfigurationError, match=f"'{field}'.* quality_score"):
+            await found
+    others = await memory.list(user="ana", types=("episode", "note"), filter={field: "x"})
+    assert others == []  # a note's metadata may have it
+
+
 async def test_superseded_notes_are_listed_only_when_they_are_asked_for(memory: Verbs) -> None:
     for city in ("Rosario", "Lima"):
         await memory.remember(city, user="ana", slot="home city")
@@ -533,15 +545,15 @@ async def test_pages_of_a_list_make_up_the_whole(memory: Verbs, clock: ManualClo
 
 
 async def test_a_count_is_of_the_users_own_records_and_active_notes(memory: Verbs) -> None:
-    assert await memory.count(user="ana") == {"note": 0, "message": 0, "episode": 0}
+    assert await memory.count(user="ana") == {"note": 0, "message": 0, "episode": 0, "document": 0}
     for city in ("Rosario", "Lima"):
         await memory.remember(city, user="ana", slot="home city")
     await memory.remember("Drinks decaf", user="ana")
     await memory.log_turn([("user", "Hi"), ("ai", "Hello")], user="ana", thread_id="t")
     await memory.log_episode("Order beans", user="ana")
     await memory.remember("Drinks tea", user="ben")
-    assert await memory.count(user="ana") == {"note": 2, "message": 2, "episode": 1}
-    assert await memory.count(user="ben") == {"note": 1, "message": 0, "episode": 0}
+    assert await memory.count(user="ana") == {"note": 2, "message": 2, "episode": 1, "document": 0}
+    assert await memory.count(user="ben") == {"note": 1, "message": 0, "episode": 0, "document": 0}
 
 
 async def test_what_a_caller_does_to_metadata_does_not_change_the_memory(memory: Verbs) -> None:
@@ -648,10 +660,15 @@ async def test_everything_also_covers_what_others_keep_under_the_user(memory: Ve
 async def test_everything_is_more_than_one_call_takes(memory: Verbs) -> None:
     said = [HumanMessage(f"message {i}", id=str(i)) for i in range(1_050)]
     assert len(await memory.log_turn(said, user="ana", thread_id="t")) == 1_050
-    assert await memory.count(user="ana") == {"note": 0, "message": 1_050, "episode": 0}
+    assert await memory.count(user="ana") == {
+        "note": 0,
+        "message": 1_050,
+        "episode": 0,
+        "document": 0,
+    }
     receipt = await memory.forget(user="ana", everything=True)
     assert len(set(receipt.ids)) == 1_050
-    assert await memory.count(user="ana") == {"note": 0, "message": 0, "episode": 0}
+    assert await memory.count(user="ana") == {"note": 0, "message": 0, "episode": 0, "document": 0}
 
 
 @pytest.mark.parametrize(
@@ -689,6 +706,21 @@ async def test_of_a_forgotten_message_nothing_is_left_that_says_what_it_was(
     assert not any("secret" in str(item.value) or "m1" in item.key for item in left)
     recalled = await memory.recall("secret tea", user="ana", min_relevance=0)
     assert recalled.hits == recalled.recent == ()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["forget", "get", "edit", "pin", "history", "restore", "approve", "reject", "undo"],
+)
+async def test_a_record_in_place_of_its_id_is_refused_and_not_passed_over(
+    memory: Verbs, verb: str
+) -> None:
+    change = await memory.remember("Drinks decaf", user="ana")
+    more = {"text": "Drinks tea"} if verb == "edit" else {}
+    for wrong in (change, change.record):
+        with pytest.raises(ConfigurationError, match=rf" id .* {type(wrong).__name__}"):
+            await getattr(memory, verb)(wrong, user="ana", **more)
+    assert await memory.list(user="ana") == [change.record]
 
 
 async def test_forgetting_twice_deletes_nothing_more(memory: Verbs) -> None:
@@ -814,8 +846,8 @@ async def test_a_message_id_is_of_its_thread_and_its_user(memory: Verbs) -> None
         for record in await memory.log_turn(said, user=user, thread_id=thread)
     ]
     assert len(logged) == 3
-    assert await memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0}
-    assert await memory.count(user="ben") == {"note": 0, "message": 1, "episode": 0}
+    assert await memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0, "document": 0}
+    assert await memory.count(user="ben") == {"note": 0, "message": 1, "episode": 0, "document": 0}
 
 
 async def test_a_message_that_is_given_twice_is_one(memory: Verbs) -> None:
@@ -1100,7 +1132,12 @@ def test_two_ids_that_differ_never_share_a_record(
     shared_memory.log_turn("Likes chess", user=first, thread_id=str(next(THREADS)))
     shared_memory.log_episode("Likes chess", user=first)
     assert sum(shared_memory.count(user=first).values()) == 3
-    assert shared_memory.count(user=second) == {"note": 0, "message": 0, "episode": 0}
+    assert shared_memory.count(user=second) == {
+        "note": 0,
+        "message": 0,
+        "episode": 0,
+        "document": 0,
+    }
     assert shared_memory.recall("Likes chess", user=second) == Recalled("Likes chess")
     assert shared_memory.forget(user=second, text="Likes chess") == Receipt()
     assert sum(shared_memory.count(user=first).values()) == 3
@@ -1139,13 +1176,23 @@ async def test_a_store_that_confuses_users_does_not_make_memory_confuse_them(
     blurry_memory: Verbs,
 ) -> None:
     await fill_for_two(blurry_memory)
-    assert await blurry_memory.count(user="u1") == {"note": 2, "message": 1, "episode": 1}
+    assert await blurry_memory.count(user="u1") == {
+        "note": 2,
+        "message": 1,
+        "episode": 1,
+        "document": 0,
+    }
     records = await everything(blurry_memory, "u1")
     assert {record.owner.id for record in records} == {"u1"}
     await blurry_memory.remember("Lives in Lima", user="u10", slot="home city")
     assert "Lives near u1" in texts(await blurry_memory.list(user="u1"))
     assert len((await blurry_memory.forget(user="u1", everything=True)).ids) == 4
-    assert await blurry_memory.count(user="u10") == {"note": 2, "message": 1, "episode": 1}
+    assert await blurry_memory.count(user="u10") == {
+        "note": 2,
+        "message": 1,
+        "episode": 1,
+        "document": 0,
+    }
 
 
 async def test_a_store_that_confuses_users_does_not_leak_into_a_recall(
@@ -1211,7 +1258,7 @@ BAD: dict[str, list[dict[str, Any]]] = {
     ],
     "recall": [
         *({"query": value} for value in (None, 5, b"tea")),
-        *({"types": value} for value in ("note", ("notes",), 5, [None], ("document",))),
+        *({"types": value} for value in ("note", ("notes",), 5, [None], ("source",))),
         *({"kinds": value} for value in ("fact", ("opinion",), 5)),
         *({"filter": value} for value in ("x", ["x"], {"city": {"$in": ["Lima"]}})),
         *({"limit": value} for value in (-1, "5", 1.5, None)),

@@ -19,7 +19,7 @@ from langgraph.store.base import BaseStore
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.clock import utc_now
 from langgraph_memory.errors import LangGraphMemoryError
-from langgraph_memory.locks import OwnerLocks
+from langgraph_memory.locks import OWNER_LOCKS, OwnerLocks
 from langgraph_memory.records import Note, Recalled
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings
@@ -58,7 +58,7 @@ def turn(user: str, number: int = 0) -> list[Any]:
 
 def check_all_is_there(memory: Memory) -> None:
     for user in USERS:
-        assert memory.count(user=user) == {"note": 2, "message": 2, "episode": 1}
+        assert memory.count(user=user) == {"note": 2, "message": 2, "episode": 1, "document": 0}
         records = memory.list(user=user, types=("note", "message", "episode"), status=None)
         assert {record.owner.id for record in records} == {user}
         assert sorted(text for text in texts(records) if not text.startswith("Task")) == sorted(
@@ -240,7 +240,7 @@ async def test_a_turn_logged_at_once_is_kept_once(
 ) -> None:
     said = {"messages": turn("ana", 1), "user": "ana", "thread_id": "t"}
     await at_once(chroma_memory, "log_turn", [said] * WRITERS)
-    assert chroma_memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0}
+    assert chroma_memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0, "document": 0}
 
 
 async def test_forgetting_at_once_deletes_each_record_once(
@@ -305,7 +305,7 @@ def test_a_memory_works_in_one_event_loop_after_the_other(chroma_memory: Memory)
     asyncio.run(use(1))
     asyncio.run(use(2))
     chroma_memory.remember("city", user="ana", slot="home city")
-    assert chroma_memory.count(user="ana") == {"note": 1, "message": 4, "episode": 0}
+    assert chroma_memory.count(user="ana") == {"note": 1, "message": 4, "episode": 0, "document": 0}
     assert len(chroma_memory.list(user="ana", status="superseded")) == 10
 
 
@@ -386,7 +386,7 @@ async def stopped_in_write(
 
 @pytest.fixture
 def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_memory.locks._LOOP_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(OWNER_LOCKS, "_loop_timeout", 0.05)
 
 
 @pytest.mark.usefixtures("short_wait")
@@ -399,10 +399,9 @@ async def test_a_sync_call_that_would_block_its_own_event_loop_for_good_is_an_er
     assert texts(gated_memory.list(user="ana", status=None)) == ["Lives in Lima"]
 
 
-@pytest.mark.usefixtures("short_wait")
 async def test_a_sync_call_in_an_event_loop_is_not_stopped_by_another_users_call() -> None:
     """So many that with locks which owners share some would meet."""
-    locks = OwnerLocks()
+    locks = OwnerLocks(loop_timeout=0.05)
     async with locks.ahold(Owner("user", "ana")):
         for number in range(5_000):
             with locks.hold(Owner("user", f"u{number}")):

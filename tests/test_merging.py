@@ -11,11 +11,11 @@ import pytest
 
 from langgraph_memory.answers import UnreadableAnswer
 from langgraph_memory.embedding import Embedder
-from langgraph_memory.merging import MAX_GROUP, MAX_NOTES, alike, merges, questions, request
+from langgraph_memory.merging import MAX_GROUP, MAX_NOTES, Comparison, alike, merges, request
 from langgraph_memory.records import Note
 from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import UNMEASURED, Band
+from langgraph_memory.similarity import BLIND, UNMEASURED
 from langgraph_memory.testing import HashingEmbeddings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -62,7 +62,8 @@ def test_kinds_slots_and_numbers_keep_notes_out_of_each_others_groups() -> None:
 def test_groups_and_questions_are_bounded_and_no_note_is_shown_twice() -> None:
     notes = [note(f"likes thing {'x' * i}") for i in range(100)]
     vectors = np.ones((100, 2), np.float32) / np.sqrt(2)
-    asked = list(questions(notes, vectors.astype(np.float32), UNMEASURED))
+    groups = alike(notes, vectors.astype(np.float32), UNMEASURED.ask_from)
+    asked = list(Comparison(BLUE.owner, groups, None).questions())
     shown = [each.text for question in asked for group in question for each in group]
     assert len(set(shown)) == len(shown)
     assert all(1 < len(group) <= MAX_GROUP for question in asked for group in question)
@@ -97,6 +98,8 @@ def test_what_says_the_same_comes_with_its_text() -> None:
         {"notes": [1, 2], "text": None},
         {"notes": [1, 2], "text": "likes blue, " * 9},
         {"notes": [1, 2], "text": "likes 3 blues"},
+        {"notes": [1, 2], "text": "They say the same."},
+        {"notes": [1, 2], "text": "喜欢蓝色"},
     ],
     ids=[
         "unknown",
@@ -109,6 +112,8 @@ def test_what_says_the_same_comes_with_its_text() -> None:
         "null",
         "too-long",
         "invented-number",
+        "remark",
+        "translation",
     ],
 )
 def test_a_merge_that_cannot_be_right_is_passed_over_and_told(answer: dict[str, Any]) -> None:
@@ -117,17 +122,18 @@ def test_a_merge_that_cannot_be_right_is_passed_over_and_told(answer: dict[str, 
 
 
 def test_a_note_is_merged_once_and_groups_are_not_mixed() -> None:
-    texts, problems = told({"notes": [1, 2], "text": "a"}, {"notes": [2, 3], "text": "b"})
-    assert (texts, len(problems)) == (["a"], 1)
-    answer = {"merges": [{"notes": [2, 3], "text": "a"}]}
+    texts, problems = told({"notes": [1, 2], "text": "blue"}, {"notes": [2, 3], "text": "red"})
+    assert (texts, len(problems)) == (["blue"], 1)
+    answer = {"merges": [{"notes": [2, 3], "text": "red"}]}
     found, problems = merges(answer, [GROUP[:2], (RED, note("red"))], redact_secrets)
     assert (found, len(problems)) == ([], 1)
 
 
 def test_three_notes_with_two_slots_are_not_merged() -> None:
-    group = [note("a", "home city"), note("b"), note("c", "birth place")]
-    answer = {"merges": [{"notes": [1, 2, 3], "text": "abc"}]}
-    assert merges(answer, [group], redact_secrets)[0] == []
+    group = [note("in Graz", "home city"), note("Graz it is"), note("of Graz", "birth place")]
+    answer = {"merges": [{"notes": [1, 2, 3], "text": "Graz"}]}
+    _, [problem] = merges(answer, [group], redact_secrets)
+    assert "two slots" in problem
 
 
 def test_a_secret_in_a_text_is_redacted() -> None:
@@ -145,4 +151,4 @@ def test_nothing_to_merge_is_an_answer_and_prose_is_none() -> None:
 
 def test_an_embedder_that_is_not_compared_asks_about_nothing() -> None:
     vectors = np.ones((3, 1), np.float32)
-    assert list(questions(GROUP, vectors, Band(ask_from=float("inf")))) == []
+    assert alike(GROUP, vectors, BLIND.ask_from) == []

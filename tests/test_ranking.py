@@ -18,7 +18,7 @@ from langgraph_memory.scope import Owner
 ANA = Owner("user", "ana")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 UNIT = st.floats(0, 1)
-TYPES = ("note", "episode", "message")
+TYPES = ("note", "episode", "message", "document")
 AGES = st.floats(0, 10_000)
 
 
@@ -205,6 +205,12 @@ def test_past_tasks_are_fused_with_a_weight_of_their_own() -> None:
     ranking = Ranking(dense_weight=0.25, episode_dense_weight=0.75)
     assert ranking.relevance(cosine, bm25).tolist() == [0.25, 0.75]
     assert ranking.episode_relevance(cosine, bm25).tolist() == [0.75, 0.25]
+
+
+def test_a_document_is_evidence_by_its_meaning_alone_as_well() -> None:
+    ranking = Ranking(floor=0.7, document_floor=0.3)
+    for cosine, coverage, passes in ((0.3, 0.0, True), (0.29, 0.1, False), (0.2, 0.5, True)):
+        assert ranking.is_evidence(cosine, coverage, None, "document") is passes
 
 
 def test_a_floor_of_ones_own_replaces_both() -> None:

@@ -309,7 +309,7 @@ async def test_where_there_is_nothing_to_learn_the_episodes_are_done_all_the_sam
     assert await memory.reflect(user="ana") == []
     assert (await memory.get(tried_once.id, user="ana")).reflected_at is not None
     assert await memory.reflect(user="ana") == []
-    assert await memory.count(user="ana") == {"note": 0, "message": 0, "episode": 1}
+    assert await memory.count(user="ana") == {"note": 0, "message": 0, "episode": 1, "document": 0}
 
 
 async def test_all_that_waits_is_reflected_on_a_stated_number_at_once_failures_first(

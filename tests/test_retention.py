@@ -215,7 +215,7 @@ async def test_notes_and_episodes_stay(hourly: Verbs, clock: ManualClock) -> Non
     await hourly.log_episode("Sell a bicycle", user="ana")
     clock.advance(days=900)
     assert sweep(hourly) == 0
-    assert await hourly.count(user="ana") == {"note": 1, "message": 0, "episode": 1}
+    assert await hourly.count(user="ana") == {"note": 1, "message": 0, "episode": 1, "document": 0}
 
 
 def test_a_store_in_which_nothing_expires_is_refused_at_once() -> None:

@@ -146,10 +146,22 @@ def test_sessions_in_memory_work_without_a_file(
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_long_history_is_listed_whole_and_in_order(sessions: Sessions, do: Do) -> None:
-    graph, config = chat(sessions), sessions.config(user="ana", thread_id="t")
-    for number in range(90):
-        graph.invoke(say(str(number)), config)
+@pytest.fixture(scope="module")
+def long_history(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Graph, RunnableConfig]]:
+    """A graph with a thread of ninety turns, for what only reads it."""
+    with open_sessions(tmp_path_factory.mktemp("long")) as sessions:
+        graph, config = chat(sessions), sessions.config(user="ana", thread_id="t")
+        for number in range(90):
+            graph.invoke(say(str(number)), config)
+        yield graph, config
+
+
+async def test_a_long_history_is_listed_whole_and_in_order(
+    long_history: tuple[Graph, RunnableConfig], do: Do
+) -> None:
+    graph, config = long_history
     history = await do(graph, "get_state_history", config)
     ids = [state.config["configurable"]["checkpoint_id"] for state in history]
     assert len(ids) == 270

@@ -385,6 +385,7 @@ async def check_owner(
         "note": len(notes),
         "message": len(said),
         "episode": len(done),
+        "document": 0,
     }
     facts = await memory.facts(**named)
     assert set(facts.values()) <= expected.active(owner)

@@ -63,6 +63,23 @@ async def test_four_wordings_become_one_note_with_four_sources_and_undo_brings_a
     assert len({each.id for each in said}) == 4
 
 
+async def test_what_was_taken_apart_stays_apart_until_it_says_something_else(
+    memory: Verbs,
+) -> None:
+    await say(memory, *BLUE[:3])
+    kept, *_ = await memory.consolidate(user="ana")
+    await memory.undo(kept.id, user="ana")
+    assert await memory.consolidate(user="ana") == []
+    await say(memory, BLUE[3])  # a fourth, of which nobody said that
+    await memory.consolidate(user="ana")
+    assert sorted(await shown(memory)) == sorted(BLUE[:3])
+    [note] = [note for note in await memory.list(user="ana") if note.text == BLUE[0]]
+    await memory.edit(note.id, text="Likes blue a lot", user="ana")
+    await memory.edit(note.id, text=BLUE[0], user="ana")
+    await memory.consolidate(user="ana")
+    assert sorted(await shown(memory)) == sorted(BLUE[1:3])
+
+
 async def test_what_was_merged_into_a_note_is_forgotten_with_it(memory: Verbs) -> None:
     await say(memory, *BLUE, "Has a dog")
     kept, *_ = await memory.consolidate(user="ana")
@@ -111,7 +128,6 @@ async def test_a_note_that_is_over_is_archived_with_the_end_that_it_had(
     chroma_memory.store.batch([put_op(replace(note, valid_until=end))])
     clock.advance(days=2)
     [change] = chroma_memory.consolidate(user="ana")
-    assert isinstance(change.record, Note)
     assert (change.record.status, change.record.valid_until) == ("archived", end)
 
 
@@ -161,6 +177,21 @@ async def test_all_owners_have_their_turn_and_nothing_is_merged_across_them(memo
     assert await shown(memory, user="ben") == ["Likes blue"]
     assert len(await shown(memory, project="shop")) == 1
     assert memory.memory.store.get(("notes",), "k") is not None
+
+
+async def test_what_cannot_show_progress_is_refused_before_anything_is_done(
+    memory: Verbs,
+) -> None:
+    async def awaited(done: int, total: int) -> None: ...
+
+    await say(memory, *BLUE[:2])
+    for wrong in (5, awaited):
+        with pytest.raises(ConfigurationError, match="on_progress= is a plain function"):
+            await memory.consolidate(on_progress=wrong)
+        with pytest.raises(ConfigurationError, match="on_progress= is a plain function"):
+            await memory.add_document("Tea.", source="a.md", user="ana", on_progress=wrong)
+    assert len(await shown(memory)) == 2
+    assert await memory.list(user="ana", types=("source",)) == []
 
 
 async def test_one_owner_is_named_and_others_are_left(memory: Verbs) -> None:
@@ -213,6 +244,35 @@ async def test_too_many_critical_notes_are_kept_and_told(
     assert "user 'ana' keeps 2 notes, more than max_notes=1" in caplog.text
 
 
+async def test_what_interrupted_calls_left_of_documents_is_deleted_for_each_owner(
+    clock: ManualClock, prefix: str
+) -> None:
+    from tests.conftest import Verbs
+
+    memory = Verbs(Memory(Stopping(), clock=clock), prefix)
+    store = memory.memory.store
+    assert isinstance(store, Stopping)
+    await memory.add_document("Whole.", source="a.md", user="ana")
+    for whose in ({}, {"project": "shop"}):  # neither of them has notes
+        store.writes_left = 1  # equal texts go in two writes: the second chunk is lost
+        with pytest.raises(OSError, match="disk"):
+            await memory.add_document("# A\n\nx\n\n# A\n\nx", source="b.md", user="ana", **whose)
+    store.writes_left = 1_000
+    owners = [Owner("user", "ana"), Owner("project", "shop")]
+
+    def lying() -> list[int]:
+        return [len(store.search(owner.namespace("document"))) for owner in owners]
+
+    await memory.consolidate()
+    assert lying() == [2, 1]  # somebody may be writing them
+    clock.advance(hours=2)
+    await memory.consolidate(dry_run=True)
+    assert lying() == [2, 1]
+    await memory.consolidate()
+    assert lying() == [1, 0]
+    assert [each.source for each in await memory.list(user="ana", types=("document",))] == ["a.md"]
+
+
 # -- with a model --------------------------------------------------------------------------------
 
 
@@ -234,7 +294,7 @@ def merge_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 async def test_a_model_says_what_is_the_same_and_in_which_words(
     clock: ManualClock, prefix: str
 ) -> None:
-    memory = modelled(clock, merge_of, merge_of, prefix=prefix)
+    memory = modelled(clock, merge_of, merge_of, merge_of, prefix=prefix)
     await say(memory, "Likes the blue", "Blue is what the user likes", "Blue it has to be")
     planned = await memory.consolidate(user="ana", dry_run=True)
     assert len(await shown(memory)) == 3
@@ -247,6 +307,8 @@ async def test_a_model_says_what_is_the_same_and_in_which_words(
     assert await memory.consolidate(user="ana") == []
     await memory.undo(kept.id, user="ana")
     assert len(await shown(memory)) == 3
+    assert await memory.consolidate(user="ana") == []  # whatever the model says
+    assert await memory.consolidate(user="ana") == []
 
 
 @pytest.mark.parametrize(
@@ -284,6 +346,44 @@ async def test_what_changes_while_the_model_thinks_is_left_as_it_is(clock: Manua
     assert "Likes the red" in await shown(memory)
 
 
+async def test_a_model_is_asked_once_about_notes_that_stay_as_they_are(
+    clock: ManualClock, prefix: str
+) -> None:
+    nothing: dict[str, Any] = {"merges": []}
+    half = {"merges": [{"notes": [1, 9], "text": "Likes blue"}]}
+    memory = modelled(clock, RuntimeError("down"), half, nothing, nothing, nothing, prefix=prefix)
+    model = memory.memory.model
+    assert isinstance(model, ScriptedChatModel)
+    await say(memory, "Likes the blue", "Blue is what the user likes")
+    for calls in (1, 2, 3, 3):  # what failed, or cannot be right, is asked for again
+        await memory.consolidate(user="ana")
+        assert len(model.calls) == calls
+    await memory.remember("Likes the blue", user="ana")  # said again, it is the same text
+    await memory.consolidate(user="ana")
+    [note] = await memory.list(user="ana", contains="likes the blue")
+    assert len(model.calls) == 3
+    await memory.edit(note.id, user="ana", text="The user likes that blue")
+    await memory.consolidate(user="ana", dry_run=True)
+    await memory.consolidate(user="ana")  # a dry run keeps nothing
+    assert len(model.calls) == 5
+    await memory.forget(user="ana", everything=True)
+    await memory.consolidate(user="ana")
+    assert await memory.list(user="ana", types=("extraction",)) == []
+
+
+async def test_nothing_is_kept_of_what_was_forgotten_while_the_model_thought(
+    clock: ManualClock,
+) -> None:
+    def meanwhile(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        memory.memory.forget(user="ana", everything=True)
+        return {"merges": []}
+
+    memory = modelled(clock, meanwhile)
+    await say(memory, "Likes the blue", "Blue is what the user likes")
+    assert await memory.consolidate(user="ana") == []
+    assert await memory.list(user="ana", types=("extraction",)) == []
+
+
 async def test_where_nothing_is_alike_no_model_is_asked(clock: ManualClock, prefix: str) -> None:
     memory = modelled(clock, prefix=prefix)
     await say(memory, "Likes blue")
@@ -314,6 +414,9 @@ class Stopping(InMemoryStore):
             if self.writes_left < 0:
                 raise OSError("the disk is gone")
         return super().batch(ops)
+
+    async def abatch(self, ops: Any) -> list[Any]:
+        return self.batch(ops)
 
 
 @pytest.mark.parametrize("after", range(4))

@@ -174,7 +174,7 @@ async def test_the_books_of_extraction_are_no_memory(begin: Begin) -> None:
     [record] = writer.extractions()
     recalled = await writer.recall("extraction home city Graz", user="ana", min_relevance=0)
     assert {hit.record.type for hit in recalled} == {"note", "message"}
-    assert await writer.count(user="ana") == {"note": 1, "message": 2, "episode": 0}
+    assert await writer.count(user="ana") == {"note": 1, "message": 2, "episode": 0, "document": 0}
     assert await writer.get(record.id, user="ana") is None
     with pytest.raises(ConfigurationError, match="types="):
         await writer.recall("x", user="ana", types=("extraction",))
@@ -818,7 +818,7 @@ def test_what_is_forgotten_while_a_model_reads_it_makes_no_note() -> None:
     memory = Memory(store, model=ScriptedChatModel([forget]))
     memory.log_turn(said("I live in Graz", 1), user="ana", thread_id="t")
     assert memory.process_turn("ana", "t").changes == ()
-    assert memory.count(user="ana") == {"note": 0, "message": 0, "episode": 0}
+    assert memory.count(user="ana") == {"note": 0, "message": 0, "episode": 0, "document": 0}
     assert memory.list(user="ana", types=("extraction",)) == []
 
 

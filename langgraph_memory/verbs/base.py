@@ -21,6 +21,7 @@ from langgraph_memory import rulings
 from langgraph_memory.background import DRAIN_SECONDS, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock
+from langgraph_memory.documents import holding, with_sources
 from langgraph_memory.drafts import Extracting, Ruled
 from langgraph_memory.embedding import name_of
 from langgraph_memory.episodic import Evaluator
@@ -44,6 +45,9 @@ from langgraph_memory.store.rows import Namespace
 from langgraph_memory.versions import Decision
 
 logger = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+"""Is told how much is done, and how much there is to do."""
 
 
 class Verbs:
@@ -168,13 +172,15 @@ class Verbs:
             await self.store.abatch(batch)
 
     def _records(self, namespaces: Sequence[Namespace]) -> list[Record]:
-        """Return all records of some namespaces that have not expired."""
-        found = self.store.batch(all_ops(namespaces, self._hybrid))
-        return read_records(namespaces, unexpired(found, self._expired))
+        """Return all records of some namespaces that have not expired, and of documents hold."""
+        asked = with_sources(namespaces)
+        found = self.store.batch(all_ops(asked, self._hybrid))
+        return holding(read_records(asked, unexpired(found, self._expired)), namespaces)
 
     async def _arecords(self, namespaces: Sequence[Namespace]) -> list[Record]:
-        found = await self.store.abatch(all_ops(namespaces, self._hybrid))
-        return read_records(namespaces, unexpired(found, self._expired))
+        asked = with_sources(namespaces)
+        found = await self.store.abatch(all_ops(asked, self._hybrid))
+        return holding(read_records(asked, unexpired(found, self._expired)), namespaces)
 
     def _notes(self, owner: Owner) -> list[Note]:
         """Return all notes of an owner, whatever their status."""

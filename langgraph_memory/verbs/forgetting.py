@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from langgraph_memory import arguments, listing
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import Erasure, all_ops, forget_ops, read_records
 from langgraph_memory.records import Receipt
-from langgraph_memory.scope import Owner, writer
+from langgraph_memory.scope import TYPES, Owner, writer
 from langgraph_memory.verbs.base import Verbs
 
 
@@ -19,20 +21,23 @@ class Forgetting(Verbs):
         *,
         user: str,
         text: str | None = None,
+        source: str | Path | None = None,
         everything: bool = False,
         project: str | None = None,
         agent: str | None = None,
     ) -> Receipt:
-        """Delete records: one, those with a text, or all.
+        """Delete records: one, those with a text, those of a source, or all.
 
-        A note goes with its older versions, and with the notes that were merged into it. Of a
-        forgotten message a digest of its id stays, so that a session which still holds it does not
-        log it again. Sessions are deleted apart, by `Sessions.delete`.
+        A note goes with its older versions, and with the notes that were merged into it; a source
+        with its documents. Of a forgotten message a digest of its id stays, so that a session which
+        still holds it does not log it again. Sessions are deleted apart, by `Sessions.delete`.
 
         Args:
             id: A record's id.
             user: Whose records.
-            text: The whole text of notes, messages or tasks; case and white space are ignored.
+            text: The whole text of notes, messages, tasks or chunks of documents; case and white
+                space are ignored.
+            source: The name of a source, or its path: all of its documents.
             everything: All that the memory of the user, project or agent holds.
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
@@ -40,14 +45,14 @@ class Forgetting(Verbs):
         Returns:
             What was deleted; empty if there was nothing.
         """
-        text = arguments.forgotten(id, text, everything, self.redact)
+        text, source = arguments.forgotten(id, text, source, everything, self.redact)
         owner = writer(user, project, agent)
         with OWNER_LOCKS.hold(owner):
             if everything:
                 return self._forget_everything(owner)
-            namespaces = arguments.namespaces(owner)
+            namespaces = arguments.namespaces(owner, (*TYPES, "source"))
             results = self.store.batch(all_ops(namespaces, self._hybrid))
-            gone = listing.doomed(read_records(namespaces, results), id, text)
+            gone = listing.doomed(read_records(namespaces, results), id, text, source)
             self._write(forget_ops(gone))
         return listing.receipt(gone)
 
@@ -57,19 +62,20 @@ class Forgetting(Verbs):
         *,
         user: str,
         text: str | None = None,
+        source: str | Path | None = None,
         everything: bool = False,
         project: str | None = None,
         agent: str | None = None,
     ) -> Receipt:
         """Async form of `forget`."""
-        text = arguments.forgotten(id, text, everything, self.redact)
+        text, source = arguments.forgotten(id, text, source, everything, self.redact)
         owner = writer(user, project, agent)
         async with OWNER_LOCKS.ahold(owner):
             if everything:
                 return await self._aforget_everything(owner)
-            namespaces = arguments.namespaces(owner)
+            namespaces = arguments.namespaces(owner, (*TYPES, "source"))
             results = await self.store.abatch(all_ops(namespaces, self._hybrid))
-            gone = listing.doomed(read_records(namespaces, results), id, text)
+            gone = listing.doomed(read_records(namespaces, results), id, text, source)
             await self._awrite(forget_ops(gone))
         return listing.receipt(gone)
 

@@ -6,12 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from langgraph.store.base import GetOp
+
 from langgraph_memory import arguments, listing
 from langgraph_memory.operations import get_op, read_record
 from langgraph_memory.recalling import lesson_ops, with_lessons
-from langgraph_memory.records import Kind, Recalled, Record
+from langgraph_memory.records import Document, Kind, Recalled, Record, Source
 from langgraph_memory.retention import unexpired
-from langgraph_memory.scope import RecordType, writer
+from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
 from langgraph_memory.verbs.base import Verbs
 
 Records = list[Record]  # in the class, `list` is a verb
@@ -43,11 +45,11 @@ class Reading(Verbs):
             user: Whose memory is read.
             project: A project whose memory is read beside it.
             agent: An agent whose memory is read beside it.
-            types: Types of the hits; by default notes and messages, with past tasks beside them in
-                `episodes`.
+            types: Types of the hits; by default notes, messages and documents, with past tasks
+                beside them in `episodes`.
             kinds: Only notes of these kinds.
             filter: A LangGraph filter on fields of the records (`thread_id`, `speaker`, ...) and
-                on the metadata of notes.
+                on the metadata of notes and documents.
             limit: How many hits at most.
             min_relevance: Replaces the floor of the ranking; 0 switches it off.
             as_of: What was known at this moment, aware, instead of now.
@@ -73,6 +75,9 @@ class Reading(Verbs):
             redact=self.redact,
         )
         results = self.store.batch(question.ops(self.ranking, self._hybrid, self._searches))
+        while (narrowed := question.narrowed(results)) is not None:
+            question, ops = narrowed, narrowed.ops(self.ranking, self._hybrid, self._searches)
+            results = self.store.batch(ops)
         recalled = question.answer(results, self.ranking, as_of or self.clock())
         if ops := lesson_ops(recalled):
             recalled = with_lessons(recalled, self.store.batch(ops), as_of, self.clock())
@@ -113,6 +118,9 @@ class Reading(Verbs):
             redact=self.redact,
         )
         results = await self.store.abatch(question.ops(self.ranking, self._hybrid, self._searches))
+        while (narrowed := question.narrowed(results)) is not None:
+            question, ops = narrowed, narrowed.ops(self.ranking, self._hybrid, self._searches)
+            results = await self.store.abatch(ops)
         recalled = question.answer(results, self.ranking, as_of or self.clock())
         if ops := lesson_ops(recalled):
             recalled = with_lessons(recalled, await self.store.abatch(ops), as_of, self.clock())
@@ -146,7 +154,7 @@ class Reading(Verbs):
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
         """
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(self._records(namespaces))[offset : offset + limit]
 
@@ -165,7 +173,7 @@ class Reading(Verbs):
         agent: str | None = None,
     ) -> Records:
         """Async form of `list`."""
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(await self._arecords(namespaces))[offset : offset + limit]
 
@@ -173,17 +181,15 @@ class Reading(Verbs):
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Record | None:
         """Return one record of the user, or of a project or agent, or `None`."""
-        namespaces = arguments.namespaces(writer(user, project, agent))
-        found = self.store.batch([get_op(ns, id) for ns in namespaces])
-        return _first(*unexpired([found], self._expired))
+        found = self.store.batch(_get_ops(writer(user, project, agent), id))
+        return _got(id, unexpired([found], self._expired)[0])
 
     async def aget(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Record | None:
         """Async form of `get`."""
-        namespaces = arguments.namespaces(writer(user, project, agent))
-        found = await self.store.abatch([get_op(ns, id) for ns in namespaces])
-        return _first(*unexpired([found], self._expired))
+        found = await self.store.abatch(_get_ops(writer(user, project, agent), id))
+        return _got(id, unexpired([found], self._expired)[0])
 
     def count(
         self, *, user: str, project: str | None = None, agent: str | None = None
@@ -200,21 +206,18 @@ class Reading(Verbs):
         return listing.counts(await self._arecords(namespaces))
 
 
-def _first(found: Sequence[Any]) -> Record | None:
-    return next((read_record(item) for item in found if item is not None), None)
+def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:
+    """Return the operations that read a record, and the source of a document."""
+    namespaces, id = arguments.namespaces(owner), check_record_id(id)
+    ops = [get_op(namespace, id) for namespace in namespaces]
+    return [*ops, get_op(owner.namespace("source"), id.partition("-")[0])]
 
 
-def _choice(
-    kinds: Sequence[Kind] | None,
-    contains: str | None,
-    filter: Mapping[str, Any] | None,
-    status: str | None,
-    limit: int,
-    offset: int,
-) -> listing.Choice:
-    arguments.check_contains(contains)
-    arguments.check_kinds(kinds or ())
-    arguments.checked_filter(filter or {})
-    arguments.check_status(status)
-    arguments.check_page(limit, offset)
-    return listing.Choice(kinds, contains, filter, status)
+def _got(id: str, found: Sequence[Any]) -> Record | None:
+    """Return what `_get_ops` found; of a document only if it is of the edition that holds."""
+    *records, source = [None if item is None else read_record(item) for item in found]
+    record = next((each for each in records if each is not None), None)
+    if isinstance(record, Document):
+        holds = isinstance(source, Source) and source.edition == record.edition
+        return record if holds else None
+    return record or (source if source is not None and source.id == id else None)

@@ -60,7 +60,7 @@ class Turns(Episodes):
         Returns:
             The records that were written: of messages that were not kept before, or were edited.
         """
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
+        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
         if episode is None:
             return self._log(log)
         with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
@@ -84,7 +84,7 @@ class Turns(Episodes):
         episode: Episode | None = None,
     ) -> list[Message]:
         """Async form of `log_turn`."""
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at)
+        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
         if episode is None:
             return await self._alog(log)
         async with OWNER_LOCKS.ahold(episode.owner):  # what is kept of its turn may be judged now

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from langgraph_memory import arguments, merging
+from langgraph_memory import arguments, checks, merging
 from langgraph_memory.consolidation import left, plan, remaining, writes
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
-from langgraph_memory.merging import Merge, MergeAnswer
-from langgraph_memory.operations import NOTE_OWNERS, change_ops, note_owners
+from langgraph_memory.merging import Comparison, Merge, MergeAnswer, Question
+from langgraph_memory.operations import OWNERS, change_ops, owners_of
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner
-from langgraph_memory.store.rebuild import Progress
-from langgraph_memory.verbs.base import Verbs
+from langgraph_memory.verbs.base import Progress
+from langgraph_memory.verbs.documents import Documents
 
 logger = logging.getLogger(__name__)
 
 
-class Upkeep(Verbs):
+class Upkeep(Documents):
     """`consolidate`."""
 
     def consolidate(
@@ -35,11 +35,12 @@ class Upkeep(Verbs):
         dry_run: bool = False,
         on_progress: Progress | None = None,
     ) -> list[Change]:
-        """Keep what notes say in fewer notes: nothing is deleted, and `undo` takes a change back.
+        """Keep what notes say in fewer notes: none is deleted, and `undo` takes a change back.
 
         Notes that are over are archived, those that say the same merged, those that have faded
         archived, and then the least useful above `max_notes`. Pinned and critical notes (importance
-        .8 and more) neither fade nor give way. `docs/consolidation.md` has the rules.
+        .8 and more) neither fade nor give way. `docs/consolidation.md` has the rules. What calls of
+        `add_document` left that were interrupted an hour ago and more, is deleted.
 
         What one owner's notes raise is logged, and does not keep others from their turn: the first
         such error is raised at the end. What was done by then stays, and the next call does the
@@ -62,7 +63,8 @@ class Upkeep(Verbs):
             ConfigurationError: If there is no model of the name that was given.
         """
         owner = arguments.consolidated(user, project, agent, max_notes)
-        owners = [owner] if owner else note_owners(self.store.batch([NOTE_OWNERS])[0])
+        checks.progress(on_progress)
+        owners = [owner] if owner else owners_of(self.store.batch([OWNERS])[0])
         changes: list[Change] = []
         failures = _Failures()
         for done, each in enumerate(owners, 1):
@@ -85,7 +87,8 @@ class Upkeep(Verbs):
     ) -> list[Change]:
         """Async form of `consolidate`."""
         owner = arguments.consolidated(user, project, agent, max_notes)
-        owners = [owner] if owner else note_owners((await self.store.abatch([NOTE_OWNERS]))[0])
+        checks.progress(on_progress)
+        owners = [owner] if owner else owners_of((await self.store.abatch([OWNERS]))[0])
         changes: list[Change] = []
         failures = _Failures()
         for done, each in enumerate(owners, 1):
@@ -97,36 +100,48 @@ class Upkeep(Verbs):
         return changes
 
     def _consolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
-        merges = self._merges(owner)
+        if not dry_run:
+            self._remove_leftovers(owner)
+        comparison = self._compared(owner)
+        merges = [] if comparison is None else comparison.merges
         with OWNER_LOCKS.hold(owner):  # not held while a model is asked
             notes = self._notes(owner)
             batches = plan(notes, self.clock(), max_notes, merges)
             if not dry_run:
                 for write in writes(batches):
                     self._write(change_ops(write))
+                if comparison is not None:
+                    self._write(comparison.ops(notes, self.clock()))
         _warn_of_many(owner, left(notes, batches), max_notes)
         return [change for batch in batches for change in batch]
 
     async def _aconsolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
-        merges = await self._amerges(owner)
+        if not dry_run:
+            await self._aremove_leftovers(owner)
+        comparison = await self._acompared(owner)
+        merges = [] if comparison is None else comparison.merges
         async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
             notes = await self._anotes(owner)
             batches = plan(notes, self.clock(), max_notes, merges)
             if not dry_run:
                 for write in writes(batches):
                     await self._awrite(change_ops(write))
+                if comparison is not None:
+                    await self._awrite(comparison.ops(notes, self.clock()))
         _warn_of_many(owner, left(notes, batches), max_notes)
         return [change for batch in batches for change in batch]
 
-    def _merges(self, owner: Owner) -> list[Merge]:
+    def _compared(self, owner: Owner) -> Comparison | None:
         """Ask the model which notes say the same; where it fails, nothing is merged."""
         embeddings = getattr(self.store, "embeddings", None)
         if self._asker is None or embeddings is None:
-            return []
+            return None
         notes = remaining(self._notes(owner), self.clock())
         vectors = Embedder(embeddings).embed([note.text for note in notes], [])[0]
-        found: list[Merge] = []
-        for question in merging.questions(notes, vectors, self._band):
+        groups = merging.alike(notes, vectors, self._band.ask_from)
+        found = self.store.batch([Comparison.read_op(owner)])
+        comparison = Comparison(owner, groups, found[0])
+        for question in comparison.questions():
             read = partial(merging.merges, question=question, redact=self.redact)
             request, retries = merging.request(question), self.extracting.retries
             try:
@@ -134,18 +149,20 @@ class Upkeep(Verbs):
             except ModelError as error:
                 logger.warning("%d groups of notes stay as they are: %s", len(question), error)
             else:
-                found += _sound(asked.value)
-        return found
+                _take_in(comparison, question, asked.value)
+        return comparison
 
-    async def _amerges(self, owner: Owner) -> list[Merge]:
-        """Async form of `_merges`."""
+    async def _acompared(self, owner: Owner) -> Comparison | None:
+        """Async form of `_compared`."""
         embeddings = getattr(self.store, "embeddings", None)
         if self._asker is None or embeddings is None:
-            return []
+            return None
         notes = remaining(await self._anotes(owner), self.clock())
         vectors = (await Embedder(embeddings).aembed([note.text for note in notes], []))[0]
-        found: list[Merge] = []
-        for question in merging.questions(notes, vectors, self._band):
+        groups = merging.alike(notes, vectors, self._band.ask_from)
+        found = await self.store.abatch([Comparison.read_op(owner)])
+        comparison = Comparison(owner, groups, found[0])
+        for question in comparison.questions():
             read = partial(merging.merges, question=question, redact=self.redact)
             request, retries = merging.request(question), self.extracting.retries
             try:
@@ -153,16 +170,17 @@ class Upkeep(Verbs):
             except ModelError as error:
                 logger.warning("%d groups of notes stay as they are: %s", len(question), error)
             else:
-                found += _sound(asked.value)
-        return found
+                _take_in(comparison, question, asked.value)
+        return comparison
 
 
-def _sound(answer: tuple[list[Merge], list[str]]) -> list[Merge]:
-    """Return the merges of an answer that can be right; what was wrong with others is logged."""
-    merges, problems = answer
-    for problem in problems:
+def _take_in(
+    comparison: Comparison, question: Question, answer: tuple[list[Merge], list[str]]
+) -> None:
+    """Keep the merges of an answer that can be right; what was wrong with others is logged."""
+    for problem in answer[1]:
         logger.warning("passed over: %s", problem)
-    return merges
+    comparison.answered(question, *answer)
 
 
 def _warn_of_many(owner: Owner, notes: int, max_notes: int) -> None:

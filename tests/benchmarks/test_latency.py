@@ -84,7 +84,7 @@ def test_a_peer_that_is_not_installed_is_named_and_passed_over(
 ) -> None:
     monkeypatch.setitem(sys.modules, "langchain_chroma", None)
     monkeypatch.setitem(sys.modules, "mem0", None)
-    latency.main("--records 20 --owner-sizes 4 5 --repeat 1 --measure writes cold".split())
+    latency.main("--records 20 --owner-sizes 4 5 --repeat 1 --measure writes".split())
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     missing = [line for line in found if "missing" in line]
     assert [line["library"] for line in missing] == ["langchain-chroma", "mem0"]

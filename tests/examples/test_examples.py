@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import runpy
+import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +26,6 @@ from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import episodes
 
 ROOT = Path(__file__).parents[2]
-
-Run = Callable[..., str]
 
 NO_NETWORK = """
     import os
@@ -40,18 +41,23 @@ NO_NETWORK = """
     connect = socket.socket.connect
     socket.socket.connect = socket.socket.connect_ex = refuse
 """
-RUNS = {
+WITH_PROCESSES = {
     "en": ["examples.coffee_shop", "--show"],
-    "zh": ["examples.coffee_shop", "--lang", "zh"],
     "resume": ["examples.resume_session"],
-    "existing": ["examples.existing_graph"],
-    "facts": ["examples.facts"],
-    "facts-zh": ["examples.facts", "--lang", "zh"],
     "saving": ["examples.self_saving"],
     "preferences": ["examples.preferences"],
-    "team": ["examples.team"],
-    "tasks": ["examples.task_agent"],
-    "tasks-zh": ["examples.task_agent", "--lang", "zh"],
+}
+"""Examples that start processes, and so show that what they remember outlives one."""
+IN_ONE_PROCESS = {
+    "zh": [["examples.coffee_shop", "--lang", "zh", "--day", str(day)] for day in range(3)],
+    "existing": [["examples.existing_graph"]],
+    "facts": [["examples.facts"]],
+    "facts-zh": [["examples.facts", "--lang", "zh"]],
+    "team": [["examples.team"]],
+    "tasks": [["examples.task_agent"]],
+    "tasks-zh": [["examples.task_agent", "--lang", "zh"]],
+    "knowledge": [["examples.knowledge_base"]],
+    "knowledge-zh": [["examples.knowledge_base", "--lang", "zh"]],
 }
 
 
@@ -62,33 +68,41 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def printed(folder: Path) -> dict[str, str]:
-    """Run all examples, each in a folder of its own, and return what they printed."""
+    """Run all examples, each in a folder of its own, and return what they printed.
+
+    None reaches a network: what they ask of one is noted in the file `attempts`.
+    """
     (folder / "sitecustomize.py").write_text(textwrap.dedent(NO_NETWORK))
     env = {**os.environ, "PYTHONPATH": str(folder), "ATTEMPTS": str(folder / "attempts")}
     env = {name: value for name, value in env.items() if not name.startswith("OPENAI")}
 
     def run(name: str) -> str:
-        module, *options = RUNS[name]
+        module, *options = WITH_PROCESSES[name]
         command = [sys.executable, "-m", module, "--path", str(folder / name), *options]
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, ""), name
         return done.stdout
 
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(RUNS, pool.map(run, RUNS), strict=True))
+        texts = dict(zip(WITH_PROCESSES, pool.map(run, WITH_PROCESSES), strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTEMPTS", env["ATTEMPTS"])
+        for method in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, method, getattr(socket.socket, method))
+        exec(textwrap.dedent(NO_NETWORK), {})
+        for name, runs in IN_ONE_PROCESS.items():
+            texts[name] = "".join(run_here(*run, "--path", folder / name) for run in runs)
+    return texts
 
 
-@pytest.fixture
-def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that runs an example in this process, and returns what it printed."""
-
-    def run(module: str, *options: object) -> str:
-        monkeypatch.setattr(sys, "argv", [module, *map(str, options)])
-        monkeypatch.delitem(sys.modules, module, raising=False)  # as in a process of its own
+def run_here(module: str, *options: object) -> str:
+    """Run an example in this process, and return what it printed."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setattr(sys, "argv", [module, *map(str, options)])
+        patch.delitem(sys.modules, module, raising=False)  # as in a process of its own
         runpy.run_module(module, run_name="__main__")
-        return capsys.readouterr().out
-
-    return run
+    return printed.getvalue()
 
 
 def days(printed: str) -> list[str]:
@@ -126,28 +140,30 @@ def test_the_shop_remembers_in_chinese(printed: dict[str, str]) -> None:
 
 def test_the_shop_shows_what_it_stores(printed: dict[str, str]) -> None:
     shown = printed["en"].partition("c-2291: sessions ")[2]
-    assert shown.startswith("tuesday, monday; {'note': 0, 'message': 4, 'episode': 2}")
+    assert shown.startswith(
+        "tuesday, monday; {'note': 0, 'message': 4, 'episode': 2, 'document': 0}"
+    )
     assert shown.count("'Hi! A kilo of Colombia, ground for a moka pot, shipped to Rosario.'") == 1
-    assert "c-7004: sessions wednesday; {'note': 0, 'message': 2, 'episode': 1}" in shown
+    assert "c-7004: sessions wednesday; {'note': 0, 'message': 2, 'episode': 1" in shown
 
 
 def test_the_shop_run_again_gives_the_same_answers_and_stores_nothing_twice(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     path = folder / "en"
     again = [run_here("examples.coffee_shop", "--path", path, "--day", day) for day in range(3)]
     assert [days(output)[0] for output in again] == days(printed["en"])
     [database] = path.rglob("sessions.sqlite")
     with Memory(ChromaStore(database.parent)) as memory:
-        assert memory.count(user="c-2291") == {"note": 0, "message": 4, "episode": 2}
-        assert memory.count(user="c-7004") == {"note": 0, "message": 2, "episode": 1}
+        assert memory.count(user="c-2291") == {"note": 0, "message": 4, "episode": 2, "document": 0}
+        assert memory.count(user="c-7004") == {"note": 0, "message": 2, "episode": 1, "document": 0}
 
 
 # -- the others ----------------------------------------------------------------------------------
 
 
 def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_once(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     begun, resumed = printed["resume"].split("-- resume --")
     assert "waiting: Shall I place this order? Two kilos of Sidamo" in begun
@@ -158,12 +174,12 @@ def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_onc
         again = run_here("examples.resume_session", "--path", path, "--step", step)
         assert again.strip() == resumed.strip()
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
-        assert memory.count(user="c-2291") == {"note": 0, "message": 2, "episode": 1}
+        assert memory.count(user="c-2291") == {"note": 0, "message": 2, "episode": 1, "document": 0}
         assert [session.thread_id for session in sessions.list("c-2291")] == ["order-17"]
 
 
 def test_a_graph_that_was_there_gets_memory_by_a_few_lines(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     again = run_here("examples.existing_graph", "--path", folder / "existing")
     for output in (printed["existing"], again):
@@ -173,7 +189,7 @@ def test_a_graph_that_was_there_gets_memory_by_a_few_lines(
         assert "A kilo of Sidamo is 18 euros." in held
         assert "Brews Sidamo" not in held
     with Memory(ChromaStore(folder / "existing")) as memory:
-        assert memory.count(user="c-2291") == {"note": 1, "message": 4, "episode": 2}
+        assert memory.count(user="c-2291") == {"note": 1, "message": 4, "episode": 2, "document": 0}
         for episode in episodes(memory, "c-2291"):
             assert episode.approach == "node: chat; tools: price_of"
     source = (ROOT / "examples" / "existing_graph.py").read_text(encoding="utf-8")
@@ -201,13 +217,13 @@ def test_a_fact_that_changed_is_told_as_it_is_now_and_a_mistake_is_taken_back(
 
 
 def test_the_facts_begin_anew_when_they_are_run_again(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     assert run_here("examples.facts", "--path", folder / "facts") == printed["facts"]
 
 
 def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     first, second = printed["saving"].split("session 2:")
     assert "我叫小明，是一名后端开发工程师\n    你好，小明！很高兴认识你。\n" in first
@@ -225,7 +241,7 @@ def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
 
 
 def test_a_preference_that_is_told_once_is_known_in_another_process(
-    printed: dict[str, str], folder: Path, run_here: Run
+    printed: dict[str, str], folder: Path
 ) -> None:
     told, asked = printed["preferences"].split("dev-17, ask:")
     note = "remembered: ['The user prefers TypeScript to JavaScript in code examples']"
@@ -279,14 +295,41 @@ def test_each_agent_of_a_team_is_given_its_own_lessons_and_bo_nothing_of_anas(
     [("tasks", "send_by_fax", "send_by_mail"), ("tasks-zh", "传真", "电子邮件")],
 )
 def test_an_agent_that_failed_takes_another_way_until_it_has_forgotten(
-    printed: dict[str, str], folder: Path, run_here: Run, run: str, wrong: str, right: str
+    printed: dict[str, str], folder: Path, run: str, wrong: str, right: str
 ) -> None:
     ways = re.findall(r"^ {10}([^:]+): ", printed[run], re.MULTILINE)
     assert ways == [wrong, right, wrong]
     [lesson] = re.findall("^learnt: (.*)$", printed[run], re.MULTILINE)
     assert wrong in lesson
-    _, *options = RUNS[run]
+    [[_, *options]] = IN_ONE_PROCESS[run]
     assert run_here("examples.task_agent", "--path", folder / run, *options) == printed[run]
+
+
+@pytest.mark.parametrize(
+    ("name", "shipped", "returned", "unknown"),
+    [
+        (
+            "knowledge",
+            "Orders are shipped on Tuesdays and Fridays. (handbook.md, Handbook > Delivery)",
+            "Unopened bags can be returned within {} days. (handbook.md, Handbook > Returns)",
+            "I do not know that: it is not in our documents.",
+        ),
+        (
+            "knowledge-zh",
+            "订单每周二和周五发货。 (handbook.md, 手册 > 配送)",
+            "未开封的咖啡豆可以在{}天内退货。 (handbook.md, 手册 > 退货)",
+            "这个我不知道：我们的资料里没有。",
+        ),
+    ],
+    ids=["en", "zh"],
+)
+def test_the_knowledge_base_answers_from_its_documents_and_knows_when_it_cannot(
+    printed: dict[str, str], name: str, shipped: str, returned: str, unknown: str
+) -> None:
+    answers = [line[4:] for line in printed[name].splitlines() if line.startswith("    ")]
+    before, after = answers[:3], answers[3:]
+    assert before == [shipped, returned.format(14), unknown]
+    assert after == [shipped, returned.format(30), unknown]  # the handbook was replaced
 
 
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
@@ -307,7 +350,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 
 def test_the_shop_gives_a_real_model_the_memory_of_the_customer(
-    server: OpenAIServer, tmp_path: Path, run_here: Run
+    server: OpenAIServer, tmp_path: Path
 ) -> None:
     options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini", "--day"]
     answers = [run_here("examples.coffee_shop", *options, day) for day in range(3)]
@@ -321,7 +364,7 @@ def test_the_shop_gives_a_real_model_the_memory_of_the_customer(
 
 
 def test_a_real_model_is_given_the_fact_that_counts_now(
-    server: OpenAIServer, tmp_path: Path, run_here: Run
+    server: OpenAIServer, tmp_path: Path
 ) -> None:
     run_here("examples.facts", "--path", tmp_path, "--model", "openai:gpt-4o-mini")
     first, second = (request.body["messages"][1]["content"] for request in server.requests)
@@ -330,7 +373,7 @@ def test_a_real_model_is_given_the_fact_that_counts_now(
 
 
 def test_a_real_model_proposes_and_reads_what_was_kept(
-    server: OpenAIServer, tmp_path: Path, run_here: Run
+    server: OpenAIServer, tmp_path: Path
 ) -> None:
     proposals = iter([["用户叫小明"], None, "The user prefers TypeScript", None])
 

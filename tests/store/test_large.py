@@ -29,7 +29,7 @@ def texts(seed: int, count: int) -> list[str]:
     return [" ".join(generator.choices(WORDS, k=5)) for _ in range(count)]
 
 
-QUERIES = texts(1, 40)
+QUERIES = texts(1, 20)
 
 
 def puts() -> list[PutOp]:
@@ -59,15 +59,25 @@ def directory(written: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(written, tmp_path / "copy"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def exact(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaStore]:
+    """What is compared with: everything is kept in memory. Not written to."""
     copy = shutil.copytree(written, tmp_path_factory.mktemp("exact") / "copy")
     with open_store(copy, embed=None, index=INDEX) as store:
         yield store
 
 
+@pytest.fixture(scope="module")
+def large(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaStore]:
+    """A store in which some is too large. Not written to."""
+    copy = shutil.copytree(written, tmp_path_factory.mktemp("large") / "copy")
+    with open_store(copy, embed=None, index=INDEX, partition_limit=LIMIT) as store:
+        yield store
+
+
 @pytest.fixture
-def large(directory: Path) -> Iterator[ChromaStore]:
+def own(directory: Path) -> Iterator[ChromaStore]:
+    """The same as `large`, to be written to."""
     with open_store(directory, embed=None, index=INDEX, partition_limit=LIMIT) as store:
         yield store
 
@@ -157,15 +167,13 @@ async def test_the_newest_are_the_last_ones_written(
         assert keys(found) == keys(wanted)
 
 
-async def test_a_hybrid_search_compares_the_words_of_what_is_near(
-    large: ChromaStore, do: Do
-) -> None:
+async def test_a_hybrid_search_compares_the_words_of_what_is_near(own: ChromaStore, do: Do) -> None:
     def relevance(cosine: Any, bm25: Any) -> Any:
         return cosine + bm25
 
-    large.put(BIG, "said", {"text": "word1 word2 order 8812"})
+    own.put(BIG, "said", {"text": "word1 word2 order 8812"})
     [found] = await do(
-        large, "batch", [HybridOp((BIG, SMALL), "word1 word2 8812", relevance, limit=3)]
+        own, "batch", [HybridOp((BIG, SMALL), "word1 word2 8812", relevance, limit=3)]
     )
     assert isinstance(found, Found)
     assert not found.exact
@@ -173,29 +181,29 @@ async def test_a_hybrid_search_compares_the_words_of_what_is_near(
     assert found[0].coverage == pytest.approx(1)
 
 
-async def test_an_item_is_read_and_replaced_alone(large: ChromaStore, do: Do) -> None:
-    await do(large, "search", BIG)
-    before = await do(large, "get", BIG, "5")
-    await do(large, "put", BIG, "5", {"text": "word1", "more": "word2", "n": 5})
-    after = await do(large, "get", BIG, "5")
+async def test_an_item_is_read_and_replaced_alone(own: ChromaStore, do: Do) -> None:
+    await do(own, "search", BIG)
+    before = await do(own, "get", BIG, "5")
+    await do(own, "put", BIG, "5", {"text": "word1", "more": "word2", "n": 5})
+    after = await do(own, "get", BIG, "5")
     assert after.value["more"] == "word2"
     assert after.created_at == before.created_at
-    assert keys(await do(large, "search", BIG, limit=1)) == ["5"]
-    assert keys(await do(large, "search", BIG, query="word2", filter={"n": 5})) == ["5"]
-    await do(large, "delete", BIG, "5")
-    assert await do(large, "get", BIG, "5") is None
-    assert await do(large, "search", BIG, filter={"n": 5}) == []
-    assert BIG in await do(large, "list_namespaces")
+    assert keys(await do(own, "search", BIG, limit=1)) == ["5"]
+    assert keys(await do(own, "search", BIG, query="word2", filter={"n": 5})) == ["5"]
+    await do(own, "delete", BIG, "5")
+    assert await do(own, "get", BIG, "5") is None
+    assert await do(own, "search", BIG, filter={"n": 5}) == []
+    assert BIG in await do(own, "list_namespaces")
 
 
-async def test_what_shrinks_is_searched_exactly_again(large: ChromaStore, do: Do) -> None:
-    assert not (await do(large, "search", BIG, query="word1")).exact
-    await do(large, "batch", [PutOp(BIG, str(n), None) for n in range(ROWS - 100)])
-    found = await do(large, "search", BIG, query="word1", limit=200)
+async def test_what_shrinks_is_searched_exactly_again(own: ChromaStore, do: Do) -> None:
+    assert not (await do(own, "search", BIG, query="word1")).exact
+    await do(own, "batch", [PutOp(BIG, str(n), None) for n in range(ROWS - 100)])
+    found = await do(own, "search", BIG, query="word1", limit=200)
     assert found.exact
     assert len(found) == 98  # two have no vector
-    await do(large, "batch", [PutOp(BIG, str(n), None) for n in range(ROWS - 100, ROWS)])
-    assert BIG not in await do(large, "list_namespaces")
+    await do(own, "batch", [PutOp(BIG, str(n), None) for n in range(ROWS - 100, ROWS)])
+    assert BIG not in await do(own, "list_namespaces")
 
 
 async def test_what_grows_too_large_leaves_the_memory(tmp_path: Path, do: Do) -> None:
@@ -230,11 +238,11 @@ async def test_expired_items_are_left_out(directory: Path, do: Do) -> None:
         assert await do(store, "sweep_ttl") == 1
 
 
-async def test_a_purge_deletes_all_of_it(large: ChromaStore, do: Do) -> None:
-    await do(large, "search", BIG)
-    assert await do(large, "purge", BIG) == ROWS
-    assert await do(large, "search", BIG) == []
-    assert BIG not in await do(large, "list_namespaces")
+async def test_a_purge_deletes_all_of_it(own: ChromaStore, do: Do) -> None:
+    await do(own, "search", BIG)
+    assert await do(own, "purge", BIG) == ROWS
+    assert await do(own, "search", BIG) == []
+    assert BIG not in await do(own, "list_namespaces")
 
 
 async def test_a_memory_recalls_from_what_is_too_large(tmp_path: Path, do: Do) -> None:
@@ -260,10 +268,10 @@ async def test_a_memory_recalls_from_what_is_too_large(tmp_path: Path, do: Do) -
         assert (await do(memory, "count", user="ada")).get("message", 0) == 0
 
 
-async def test_an_item_with_an_empty_key_is_found(large: ChromaStore, do: Do) -> None:
+async def test_an_item_with_an_empty_key_is_found(own: ChromaStore, do: Do) -> None:
     text = "a text of its own"
-    large.put(BIG, "", {"text": text})
-    assert keys(await do(large, "search", BIG, query=text, limit=1)) == [""]
+    own.put(BIG, "", {"text": text})
+    assert keys(await do(own, "search", BIG, query=text, limit=1)) == [""]
 
 
 async def test_what_is_emptied_can_be_searched_beside_another(tmp_path: Path, do: Do) -> None:
@@ -277,11 +285,11 @@ async def test_what_is_emptied_can_be_searched_beside_another(tmp_path: Path, do
 
 
 def test_a_list_is_complete_while_others_delete(
-    large: ChromaStore, monkeypatch: pytest.MonkeyPatch
+    own: ChromaStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("langgraph_memory.store.chroma_rows.PAGE", 100)
     stays = {str(n) for n in range(20, ROWS)}
-    rows = large._open._rows
+    rows = own._open._rows
     get = rows.get
     gone = iter(range(20))
 
@@ -289,12 +297,12 @@ def test_a_list_is_complete_while_others_delete(
         page = get(**arguments)
         if (number := next(gone, None)) is not None:
             monkeypatch.setattr(rows, "get", get)
-            large.delete(BIG, str(number))
+            own.delete(BIG, str(number))
             monkeypatch.setattr(rows, "get", get_and_delete)
         return page
 
-    large.search(BIG, limit=1)  # now it is known to be large
+    own.search(BIG, limit=1)  # now it is known to be large
     monkeypatch.setattr(rows, "get", get_and_delete)
-    found = keys(large.search(BIG, limit=2 * ROWS))
+    found = keys(own.search(BIG, limit=2 * ROWS))
     assert stays <= set(found)
     assert len(found) == len(set(found))

@@ -42,11 +42,11 @@ Open = Callable[..., ChromaStore]
 
 
 @pytest.fixture
-def chroma() -> Iterator[ChromaServer]:
-    """A server without a collection."""
+def chroma() -> ChromaServer:
+    """A server without a collection, whatever other tests left there."""
     chroma = shared_server()
-    yield chroma
     chroma.clear()
+    return chroma
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from langgraph_memory import (
@@ -289,6 +290,27 @@ async def test_a_single_agent_need_not_say_who_it_is(
     assert PLANS not in answer(state)
 
 
+async def test_what_a_version_without_agents_left_is_shown_in_its_own_turn_alone(
+    team: Memory, call: Way
+) -> None:
+    builder: Builder = StateGraph(MemoryState)
+    builder.add_node("recall", recall_node(team, agent="coder"))
+    builder.add_node(
+        "chat", lambda state: {"messages": [AIMessage(messages_with_memory(state)[-1].text)]}
+    )
+    builder.add_node("remember", remember_node(team))
+    builder.add_edge(START, "recall")
+    builder.add_edge("recall", "chat")
+    builder.add_edge("chat", "remember")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    old = {"query": "?", "turn": "0", "began": "2026-01-01T00:00:00+00:00", "block": "OLD BLOCK"}
+    for user, goes_on in {"resuming": None, "leaving": say(ASKED)}.items():
+        config = as_user(user, f"thread of {user}")
+        graph.update_state(config, {**say("Hello?"), "memory": old}, as_node="recall")
+        shown = answer(await call(graph, goes_on, config))
+        assert ("OLD BLOCK" in shown, CODES in shown) == (goes_on is None, goes_on is not None)
+
+
 async def test_an_agent_is_recalled_for_beside_a_node_that_is_none(team: Memory, call: Way) -> None:
     """Who names no agent is shown what was recalled for none."""
     blocks: dict[str | None, str] = {}
@@ -406,7 +428,12 @@ async def test_a_run_writes_nothing_of_its_user_into_its_project_or_its_agent(
     before = {kind: team.list(user="bo", status=None, **who) for kind, who in OWNERS.items()}
     graph = shape(extracting, ScriptedChatModel([reply]), from_reply=True).compile()
     await call(graph, say(ASKED), named)
-    assert extracting.count(user="bo") == {"note": 2, "message": 2, "episode": 1}
+    assert extracting.count(user="bo") == {"note": 2, "message": 2, "episode": 1, "document": 0}
     for kind, who in OWNERS.items():
         assert team.list(user="bo", status=None, **who) == before[kind]
-        assert team.count(user="bo", **who) == {"note": 1, "message": 0, "episode": 0}
+        assert team.count(user="bo", **who) == {
+            "note": 1,
+            "message": 0,
+            "episode": 0,
+            "document": 0,
+        }

@@ -398,7 +398,7 @@ async def test_small_talk_is_logged_but_is_no_task(memory: Memory, shape: Shape,
 
 async def test_episodes_can_be_switched_off(memory: Memory, shape: Shape, call: Way) -> None:
     await call(shape(memory, noting(), episodes=False).compile(), say(ORDER), as_user("ana"))
-    assert memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0}
+    assert memory.count(user="ana") == {"note": 0, "message": 2, "episode": 0, "document": 0}
 
 
 async def test_an_episode_tells_what_was_done_and_what_it_cost(

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
@@ -25,6 +25,7 @@ from langgraph.runtime import RunControl
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel
 
 from langgraph_memory import (
     ConfigurationError,
@@ -215,6 +216,24 @@ async def test_small_talk_makes_no_episode(
     memory: Memory, recorder: EpisodeRecorder, call: Way
 ) -> None:
     await call(in_order(answering()), say("Thanks, bye!"), of(recorder))
+    assert episodes(memory, "ana") == []
+
+
+@pytest.mark.parametrize("order", ["Deploy to staging", "重启服务器"])
+async def test_an_order_of_few_words_that_came_to_nothing_is_not_small_talk(
+    memory: Memory, recorder: EpisodeRecorder, call: Way, order: str
+) -> None:
+    graph = in_order(failing(ConnectionError("no route")))
+    for said in (order, "Hello!"):
+        with pytest.raises(ConnectionError):
+            await call(graph, say(said), of(recorder))
+    assert (only(memory).task, only(memory).outcome) == (order, "failure")
+
+
+async def test_a_rule_of_one_s_own_also_decides_about_runs_that_fail(call: Way) -> None:
+    memory = Memory(InMemoryStore(), is_task=lambda asked, tools: False)
+    with pytest.raises(ConnectionError):
+        await call(in_order(failing(ConnectionError())), say(ORDER), of(EpisodeRecorder(memory)))
     assert episodes(memory, "ana") == []
 
 
@@ -474,6 +493,17 @@ async def test_a_turn_that_stops_between_nodes_is_one_episode(
     assert (episode.token_cost, episode.approach) == (50, "tools: shipping_cost")
 
 
+def test_a_turn_whose_question_was_edited_while_it_stopped_is_told_anew(
+    memory: Memory, recorder: EpisodeRecorder
+) -> None:
+    graph = agent(calling_a_tool(), checkpointer=InMemorySaver(), interrupt_before=["tools"])
+    config = of(recorder)
+    graph.invoke(say(ORDER, id="m-1"), config)
+    graph.update_state(config, say("What does it cost to ship to Graz?", id="m-1"))
+    graph.invoke(None, config)
+    assert outcomes(memory) == [("What does it cost to ship to Graz?", "completed")]
+
+
 async def test_a_turn_goes_on_after_a_restart(
     tmp_path: Path, clock: ManualClock, call: Way
 ) -> None:
@@ -676,6 +706,31 @@ async def test_a_run_without_messages_is_told_by_its_input(
     assert outcomes(memory) == [('{"order": 7, "goods": ["咖啡"]}', "completed")] * 2
 
 
+class Given(BaseModel):
+    order: int
+
+
+@pytest.mark.parametrize(
+    ("given", "task"),
+    [
+        ([HumanMessage("Hello!"), AIMessage("Hello."), HumanMessage(ORDER)], ORDER),
+        (HumanMessage(ORDER), ORDER),
+        (Given(order=7), '{"order": 7}'),
+        ([], "[]"),
+    ],
+    ids=["messages", "a message", "a model of pydantic", "nothing"],
+)
+def test_an_input_of_a_functional_graph_is_told_as_it_reads(
+    memory: Memory, recorder: EpisodeRecorder, given: Any, task: str
+) -> None:
+    @entrypoint()
+    def flow(given: Any) -> str:
+        return "done"
+
+    flow.invoke(given, of(recorder))
+    assert outcomes(memory) == [(task, "completed")]
+
+
 async def test_task_says_what_a_run_is_to_do(memory: Memory, call: Way) -> None:
     def task(given: Any) -> str:
         return f"Send order {given['order']}" if given["order"] else ""
@@ -762,7 +817,7 @@ async def test_a_run_without_a_user_is_refused_before_any_model_is_asked(
 ) -> None:
     model = noting()
     graph = in_order(lambda state: {"messages": [model.invoke(messages_of(state))]})
-    with pytest.raises(MissingUserError, match="metadata"):
+    with pytest.raises(MissingUserError, match=r"metadata[^$]*configurable"):
         await way(graph, say(ORDER), of(recorder, user=None))
     assert model.calls == []
     assert len(recorder._open) == 0
@@ -781,6 +836,12 @@ async def test_the_user_may_be_told_by_the_metadata_or_once_and_for_all(
         await call(graph, say(ORDER), of(by_key, user="ana"))
 
 
+def test_what_reads_the_task_is_a_function(memory: Memory) -> None:
+    wrong: Any = "Ship my order"
+    with pytest.raises(ConfigurationError, match="task= is a function"):
+        EpisodeRecorder(memory, task=wrong)
+
+
 async def test_a_recorder_for_one_user_refuses_another_s_run(memory: Memory, call: Way) -> None:
     recorder = EpisodeRecorder(memory, user="bo")
     with pytest.raises(ConfigurationError, match="'ana'"):
@@ -793,6 +854,11 @@ def test_a_recorder_needs_a_memory_with_a_store() -> None:
         EpisodeRecorder(Memory())
     with pytest.raises(ConfigurationError, match="expected a Memory"):
         EpisodeRecorder("./memory")  # type: ignore[arg-type]  # what is tested
+
+
+def test_what_tells_a_run_s_task_is_a_function(memory: Memory) -> None:
+    with pytest.raises(ConfigurationError, match="task= is a function"):
+        EpisodeRecorder(memory, task="Ship it")  # type: ignore[arg-type]  # what is tested
 
 
 # -- what goes wrong with the memory --------------------------------------------------------------
@@ -809,7 +875,7 @@ async def test_a_memory_that_fails_leaves_the_answer_and_an_error_in_the_log(
     recorder = EpisodeRecorder(Memory(BrokenStore()))
     graph = in_order(answering("4 euros."))
     assert answer(await call(graph, say(ORDER), of(recorder))) == "4 euros."
-    (logged,) = [each for each in caplog.records if each.name == "langgraph_memory.episodes"]
+    (logged,) = [each for each in caplog.records if each.name == "langgraph_memory.recorder"]
     assert logged.levelno == logging.ERROR
     assert "disk full" in (logged.exc_text or "")
     with pytest.raises(ValueError, match="of the node"):  # and not of the memory

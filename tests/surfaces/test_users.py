@@ -291,7 +291,7 @@ async def test_another_users_thread_is_refused_and_nothing_of_it_is_kept(
         await way(graph, say(AGAIN), sessions.config(user="bo", thread_id="t"))
     assert len(model.calls) == 1
     assert said(memory, "ana") == KEPT
-    assert memory.count(user="bo") == {"note": 0, "message": 0, "episode": 0}
+    assert memory.count(user="bo") == {"note": 0, "message": 0, "episode": 0, "document": 0}
     assert sessions.list("bo") == []
 
 
