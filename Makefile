@@ -5,7 +5,7 @@
 #   make test ARGS="-k recall"      with further arguments for pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix bench conformance kills clean
+.PHONY: help demo test check fix bench recall conformance kills clean
 
 BIN := .venv/bin
 CACHES := .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
@@ -32,6 +32,9 @@ fix: .venv/installed ## Format, and repair what lint can
 
 bench: .venv/installed-bench ## Measure latency, beside other libraries
 	$(BIN)/python -m benchmarks.latency $(ARGS)
+
+recall: .venv/installed-bench ## Measure recall, beside other libraries; ARGS="--data FILE"
+	$(BIN)/python -m benchmarks.retrieval $(ARGS)
 
 conformance: .venv/installed-conformance ## Test LangGraph's stores and ours against the contract
 	$(BIN)/python -m tests.conformance.report $(ARGS)

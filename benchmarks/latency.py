@@ -112,7 +112,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 def machine() -> dict[str, Any]:
     """Return on what is measured."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    distributions = ["chromadb", "langchain-chroma", "langgraph", "mem0ai"]
+    distributions = ["chromadb", "langchain-chroma", "langgraph", "langmem", "mem0ai"]
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),

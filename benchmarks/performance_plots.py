@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,23 +76,31 @@ def plots(lines: Lines) -> list[Plot]:
 
 
 def draw(plot: Plot, path: Path) -> None:
-    """Write a plot as SVG: the same points give the same bytes."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    # Text stays text, which keeps the file small; ids would be random.
-    with rc_context({"svg.hashsalt": plot.name, "svg.fonttype": "none", "font.size": 10}):
-        figure = Figure(figsize=(7, 4), layout="constrained")
-        axes = figure.subplots()
+    """Write a plot as SVG."""
+    with svg(path, plot.title) as axes:
         curves = plot.curves()
         for call, (label, color, marker) in _LOOKS.items():
             if points := curves.get(call):
                 across, medians = zip(*points, strict=True)
                 axes.plot(across, medians, label=label, color=color, marker=marker)
-        axes.set(xscale="log", yscale="log", title=plot.title, xlabel=plot.label)
+        axes.set(xscale="log", yscale="log", xlabel=plot.label)
         axes.set_ylabel("median, ms")
         _say_numbers(axes.xaxis, sorted({place for found in curves.values() for place, _ in found}))
         axes.yaxis.set_major_formatter("{x:g}")
+
+
+@contextmanager
+def svg(path: Path, title: str) -> Iterator[Any]:
+    """Give axes to draw on, and write them as SVG: the same points give the same bytes."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    # Text stays text, which keeps the file small; ids would be random.
+    with rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "font.size": 10}):
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        axes = figure.subplots()
+        yield axes
+        axes.set(title=title)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside right center", frameon=False)

@@ -1,0 +1,199 @@
+"""Which notes a question brings back, in eight languages; and what a follow-up brings back.
+
+    python benchmarks/languages.py                  # half a minute
+    python benchmarks/languages.py --embed hashing  # or openai:text-embedding-3-small, ...
+
+Each set of `benchmarks/sets` (README_recall.md says how they were written) is the memory of one
+user; each of its questions is put to `Memory.recall` without a floor. Beside it stands the cosine
+similarity of the embedder alone. Each line on stdout is a JSON object; tables follow on stderr.
+`hit@3` is the share of the questions for which a right note is among the first three.
+
+Follow-ups ("and the other one?") are asked in four ways: the last message alone; with the answer
+that it follows; the longest query that the nodes of a graph make of the exchange; and as the nodes
+ask, with the floor: a longer query only if nothing is known about the shorter one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.messages import convert_to_messages
+
+# Run by its path, a script sees the modules of its own folder alone.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.locomo import embedder_of
+from benchmarks.retrieval_scores import Line, mean
+from benchmarks.retrieval_tables import followups_table, languages_table
+from langgraph_memory import ChromaStore, Memory
+from langgraph_memory.embedding import Embed, Embedder
+from langgraph_memory.records import Recalled
+from langgraph_memory.runs import queries_of
+
+SETS = Path(__file__).parent / "sets"
+LANGUAGES = ("zh", "en", "ja", "ko", "ru", "ar", "es", "mixed")
+LIMIT = 3
+
+Found = Sequence[tuple[frozenset[str], Sequence[str]]]
+"""For each question the ids of the right notes, and of those that came back, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSet:
+    """The notes of one user, and questions with the ids of the notes that answer them."""
+
+    language: str
+    notes: Mapping[str, str]
+    questions: Sequence[tuple[str, frozenset[str]]]
+
+
+class NoteMemory:
+    """A memory that answers with the ids that notes have in their set."""
+
+    def __init__(self, embed: Embed | None) -> None:
+        self.memory = Memory(ChromaStore.in_memory(embed=embed))
+        self._names: dict[str, str] = {}
+
+    def keep(self, user: str, notes: Mapping[str, str]) -> None:
+        """Remember the notes of one user."""
+        for name, text in notes.items():
+            self._names[self.memory.remember(text, user=user).record.id] = name
+
+    def recall(
+        self, query: str, user: str, limit: int = LIMIT, min_relevance: float | None = 0.0
+    ) -> Recalled:
+        """Recall notes alone."""
+        asked: Any = {"types": ["note"], "limit": limit, "min_relevance": min_relevance}
+        return self.memory.recall(query, user=user, **asked)
+
+    def names(self, recalled: Recalled) -> list[str]:
+        """Return the names of the notes that were recalled."""
+        return [self._names[hit.record.id] for hit in recalled.hits]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the lines and tables that the command line asks for."""
+    options = _options(arguments)
+    embed = embedder_of(options.embed)
+    lines = []
+    for line in measure(embed):
+        lines.append({**line, "embedder": options.embed or "default"})
+        print(json.dumps(lines[-1]), flush=True)
+    print(languages_table(lines), followups_table(lines), sep="\n\n", file=sys.stderr)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python benchmarks/languages.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    help = "'hashing', or a name for LangChain (default: the embedded default)"
+    parser.add_argument("--embed", help=help)
+    return parser.parse_args(arguments)
+
+
+def measure(embed: Embed | None) -> Iterator[Line]:
+    """Yield all lines."""
+    noted = NoteMemory(embed)
+    with noted.memory:
+        for language in LANGUAGES:
+            notes = note_set(language)
+            noted.keep(language, notes.notes)
+            for call, found in (("Memory.recall", _recalled), ("cosine alone", _dense(embed))):
+                yield {"name": "language", "call": call, **_line(language, found(noted, notes))}
+        yield from followups(noted)
+
+
+def note_set(language: str) -> NoteSet:
+    """Read the set of one language."""
+    rows = read(f"recall_{language}.jsonl")
+    notes = {row["id"]: row["text"] for row in rows if row["kind"] == "note"}
+    asked = [(r["text"], frozenset(r["answers"])) for r in rows if r["kind"] == "question"]
+    return NoteSet(language, notes, asked)
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    """Read a file of `benchmarks/sets`."""
+    return [json.loads(line) for line in (SETS / name).read_text(encoding="utf-8").splitlines()]
+
+
+def _recalled(noted: NoteMemory, notes: NoteSet) -> Found:
+    return [
+        (right, noted.names(noted.recall(text, notes.language))) for text, right in notes.questions
+    ]
+
+
+def _dense(embed: Embed | None) -> Callable[[NoteMemory, NoteSet], Found]:
+    def found(noted: NoteMemory, notes: NoteSet) -> Found:
+        asked = [text for text, _ in notes.questions]
+        stored, queries = Embedder(embed).embed(list(notes.notes.values()), asked)
+        names = list(notes.notes)
+        nearest = np.argsort(-(queries @ stored.T), axis=1, kind="stable")[:, :LIMIT]
+        pairs = zip(notes.questions, nearest, strict=True)
+        return [(right, [names[row] for row in rows]) for (_, right), rows in pairs]
+
+    return found
+
+
+def followups(noted: NoteMemory) -> Iterator[Line]:
+    """Yield what the follow-ups bring back."""
+    rows = read("followups.jsonl")
+    for row in rows:
+        noted.keep(row["id"], {note["id"]: note["text"] for note in row["notes"]})
+    ways = {
+        "the last message": _last,
+        "with the answer before it": _with_answer,
+        "the nodes' longest query": _longest,
+        "as the nodes ask": _as_nodes,
+    }
+    for name, way in ways.items():
+        found = [(row["language"], frozenset(row["answers"]), way(noted, row)) for row in rows]
+        for language in (*dict.fromkeys(language for language, _, _ in found), "all"):
+            chosen = [(right, ids) for of, right, ids in found if language in (of, "all")]
+            yield {"name": "followup", "query": name, **_line(language, chosen)}
+
+
+def _last(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
+    return noted.names(noted.recall(_queries(row)[0], row["id"]))
+
+
+def _with_answer(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
+    said = "\n".join(message["text"] for message in row["messages"][-2:])
+    return noted.names(noted.recall(said, row["id"]))
+
+
+def _longest(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
+    return noted.names(noted.recall(_queries(row)[-1], row["id"]))
+
+
+def _as_nodes(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
+    answers = (noted.recall(q, row["id"], min_relevance=None) for q in _queries(row))
+    found = Recalled("")
+    for found in answers:
+        if not found.nothing_known:
+            break
+    return noted.names(found)
+
+
+def _queries(row: Mapping[str, Any]) -> list[str]:
+    said = [(message["role"], message["text"]) for message in row["messages"]]
+    return queries_of(convert_to_messages(said))
+
+
+def _line(language: str, found: Found) -> Line:
+    hits = {
+        f"hit@{k}": mean(not right.isdisjoint(ids[:k]) for right, ids in found) for k in (1, LIMIT)
+    }
+    return {"language": language, "questions": len(found), **hits}
+
+
+if __name__ == "__main__":
+    main()

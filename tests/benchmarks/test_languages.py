@@ -1,0 +1,80 @@
+"""The benchmark of languages: notes and follow-ups that are found, and counted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from benchmarks import languages
+from benchmarks.languages import NoteMemory, NoteSet, followups, measure
+from langgraph_memory.testing import HashingEmbeddings
+
+NOTES = {
+    "n1": "Trains for a marathon in Porto",
+    "n2": "Keeps bees behind the garage",
+    "n3": "Allergic to walnuts",
+    "n4": "Plays the oboe on Thursdays",
+}
+QUESTIONS = [
+    ("Who keeps bees behind a garage?", frozenset({"n2"})),
+    ("Is anybody allergic to walnuts?", frozenset({"n3", "n4"})),
+    ("Trains for a marathon in Porto", frozenset({"n4"})),
+]
+FOLLOWUPS: list[dict[str, Any]] = [
+    {
+        "id": "f1",
+        "language": "en",
+        "notes": [{"id": f"f1-{name}", "text": text} for name, text in NOTES.items()],
+        "messages": [
+            {"role": "user", "text": "What behind the garage do I keep, bees?"},
+            {"role": "assistant", "text": "Bees."},
+            {"role": "user", "text": "How many?"},
+        ],
+        "answers": ["f1-n2"],
+    }
+]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One language with four notes, and one follow-up."""
+    monkeypatch.setattr(languages, "LANGUAGES", ("en",))
+    monkeypatch.setattr(languages, "note_set", lambda name: NoteSet(name, NOTES, QUESTIONS))
+    monkeypatch.setattr(languages, "read", lambda name: FOLLOWUPS)
+
+
+@pytest.mark.usefixtures("small")
+def test_hits_are_counted_beside_those_of_the_cosine_alone() -> None:
+    lines = [line for line in measure(HashingEmbeddings()) if line["name"] == "language"]
+    assert [line["call"] for line in lines] == ["Memory.recall", "cosine alone"]
+    for line in lines:
+        assert (line["language"], line["questions"], line["hit@1"]) == ("en", 3, 0.6667)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_follow_up_is_found_by_what_was_said_before() -> None:
+    noted = NoteMemory(HashingEmbeddings())
+    with noted.memory:
+        first = {(line["query"], line["language"]): line["hit@1"] for line in followups(noted)}
+    for query in ("with the answer before it", "the nodes' longest query"):
+        assert first[query, "en"] == first[query, "all"] == 1
+
+
+@pytest.mark.usefixtures("small")
+def test_the_command_prints_a_json_object_a_line_and_tables(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    languages.main(["--embed", "hashing"])
+    out, tables = capsys.readouterr()
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert {line["embedder"] for line in lines} == {"hashing"}
+    assert "| hit@1 / hit@3 | en |" in tables
+    assert "| the nodes' longest query | en | 1 | 1.000 / 1.000 |" in tables
+
+
+@pytest.mark.parametrize("language", languages.LANGUAGES)
+def test_every_language_has_a_set(language: str) -> None:
+    notes = languages.note_set(language)
+    assert all(right <= notes.notes.keys() for _, right in notes.questions)
