@@ -3,7 +3,7 @@
     python benchmarks/consolidation.py                  # both halves
     python benchmarks/consolidation.py --half a         # the half to choose rules with
     python benchmarks/consolidation.py --embed hashing  # or openai:text-embedding-3-small, ...
-    python benchmarks/consolidation.py --table          # the table of docs/consolidation.md
+    python benchmarks/consolidation.py --tables         # the table of docs/consolidation.md
 
 The memories are in `benchmarks/sets/groups.jsonl`. Each line on stdout is a JSON object about one
 way to merge, in one half and language. `precision` is the share of right ones among the pairs of
@@ -19,7 +19,6 @@ counts the groups in which the note that is left says what all say, of those whe
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,13 +30,13 @@ from typing import Any
 # Run by its path, a script sees the modules of its own folder alone.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.reconcile import SETS, note
+from benchmarks import labelled
+from benchmarks.reconcile import note
 from langgraph_memory.embedding import Embedder, Vectors
 from langgraph_memory.merging import alike, may_say_the_same
 from langgraph_memory.records import Note
 from langgraph_memory.repetition import best_first, repeated
 from langgraph_memory.similarity import Band, band_of
-from langgraph_memory.testing import HashingEmbeddings
 
 COSINES = (0.95, 0.92, 0.9, 0.85, 0.8)
 """Where systems merge that go by the cosine similarity; .92 was to be the value here."""
@@ -68,11 +67,11 @@ class Labelled:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the lines or the table that the command line asks for."""
-    options = _options(arguments)
-    embedder = Embedder(HashingEmbeddings() if options.embed == "hashing" else options.embed)
+    options = labelled.options(arguments, __doc__, "docs/consolidation.md")
+    embedder = Embedder(labelled.embeddings_of(options))
     band = band_of(embedder.fingerprint.embedder)
-    memories = labelled(embedder)
-    if options.table:
+    memories = labelled_memories(embedder)
+    if options.tables:
         print(table([memory for memory in memories if memory.half == "b"], band))
         return
     for half in options.half:
@@ -80,23 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(json.dumps({"half": half, **line}))
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python benchmarks/consolidation.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--half", nargs="+", choices=["a", "b"], default=["a", "b"], help="of the memories")
-    add("--embed", help="'hashing', or a name for LangChain (default: the embedded default)")
-    add("--table", action="store_true", help="print the table of docs/consolidation.md instead")
-    return parser.parse_args(arguments)
-
-
-def labelled(embedder: Embedder) -> list[Labelled]:
+def labelled_memories(embedder: Embedder) -> list[Labelled]:
     """Return the labelled memories; their notes have ids by their place."""
-    lines = (SETS / "groups.jsonl").read_text(encoding="utf-8").splitlines()
-    return [_labelled(json.loads(line), embedder) for line in lines]
+    return [_labelled(record, embedder) for record in labelled.read("groups.jsonl")]
 
 
 def _labelled(record: Mapping[str, Any], embedder: Embedder) -> Labelled:
@@ -179,18 +164,13 @@ def _pairs(groups: Iterable[Sequence[str]]) -> set[Pair]:
 def table(memories: Sequence[Labelled], band: Band) -> str:
     """Return the Markdown table about half "b" that stands in docs/consolidation.md."""
     names = {"rule": "the rule, without a model", "asked": "what a model is asked about"}
-    lines = [
-        "| merged | pairs | wrongly | precision | recall |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     for line in measure(memories, band):
-        if line["language"] == "all":
-            way = line["way"].replace("0.", ".").replace("guarded", "kind, slot, numbers; cosine")
-            name = names.get(line["way"], f"{way} and more")
+        if line["language"] == "all" and not line["way"].startswith("guarded"):
+            name = names.get(line["way"], f"{line['way'].replace('0.', '.')} and more")
             cells = [line[key] for key in ("together", "wrong", "precision", "recall")]
-            shown = ("-" if cell is None else str(cell) for cell in cells)
-            lines.append(f"| {' | '.join([name, *shown])} |")
-    return "\n".join(lines)
+            rows.append([name, *("-" if cell is None else cell for cell in cells)])
+    return labelled.table("merged|pairs|wrongly|precision|recall", rows)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ one memory. Each line on stdout is a JSON object:
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,12 +33,12 @@ from langchain_core.embeddings import Embeddings
 # Run by its path, a script sees the modules of its own folder alone.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from langgraph_memory import ChromaStore, Hit, Memory, Ranking, UniversalSentenceEncoder
+from benchmarks import labelled
+from langgraph_memory import ChromaStore, Episode, Hit, Memory, Ranking
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.floors import Floors
-from langgraph_memory.testing import HashingEmbeddings, ManualClock
+from langgraph_memory.testing import ManualClock
 
-SETS = Path(__file__).parent / "sets"
 LIMIT = 3
 LANGUAGES = ("en", "zh", "mixed", "all")
 WEIGHTS = (0.0, 0.025, 0.05, 0.1, 0.2, 0.4)
@@ -69,7 +68,7 @@ class Logs:
         self.memory = Memory(ChromaStore.in_memory(embed=embed), clock=clock)
         self._names: dict[str, str] = {}
         self._texts: dict[str, list[tuple[str, str, str]]] = {}
-        for entry in _read("episodes.jsonl"):
+        for entry in labelled.read("episodes.jsonl"):
             name, user = entry.pop("id"), entry.pop("world")
             entry.pop("language")
             clock.advance(days=1)
@@ -84,7 +83,7 @@ class Logs:
         hits = self.memory.recall_episodes(task.task, user=task.world)
         return [self._names[hit.record.id] for hit in hits]
 
-    def all_hits(self, user: str, text: str, ranking: Ranking) -> list[Hit]:
+    def all_hits(self, user: str, text: str, ranking: Ranking) -> list[Hit[Episode]]:
         """Return all episodes of a log, best first, as if there was no floor."""
         self.memory.ranking = replace(ranking, floors=Floors(episode=-1.0))
         try:
@@ -129,10 +128,8 @@ class Logs:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the lines or tables that the command line asks for."""
-    options = _options(arguments)
-    hashing = options.embed == "hashing"
-    embed = HashingEmbeddings() if hashing else options.embed or UniversalSentenceEncoder()
-    logs = Logs(embed)
+    options = labelled.options(arguments, __doc__, "docs/episodes.md")
+    logs = Logs(labelled.embeddings_of(options))
     with logs.memory:
         if options.tables:
             print(*tables(logs), sep="\n\n")
@@ -142,22 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(json.dumps(line))
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python benchmarks/episodes.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--half", nargs="+", choices=["a", "b"], default=["a", "b"], help="of the tasks")
-    add("--embed", help="'hashing', or a name for LangChain (default: the embedded default)")
-    add("--tables", action="store_true", help="print the tables of docs/episodes.md instead")
-    return parser.parse_args(arguments)
-
-
 def tasks_of(half: str) -> list[Task]:
     """Return the new tasks of one half of the set."""
-    read = _read("tasks.jsonl")
+    read = labelled.read("tasks.jsonl")
     tasks = (
         Task(t["world"], t["language"], t["task"], tuple(t["relevant"]), t["half"]) for t in read
     )
@@ -198,7 +182,7 @@ def lexical_weights(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
 def floors(logs: Logs, tasks: Sequence[Task]) -> Iterator[Line]:
     """Yield what other floors would let through."""
     of_tasks = [(task, logs.all_hits(task.world, task.task, Ranking())) for task in tasks]
-    others = [question["text"] for question in _read("offtopic.jsonl")]
+    others = [question["text"] for question in labelled.read("offtopic.jsonl")]
     of_others = [logs.all_hits(user, text, Ranking()) for user in logs.users for text in others]
     for floor in FLOORS:
         ranking = Ranking(floors=Floors(episode=floor))
@@ -223,11 +207,6 @@ def score(answers: Sequence[tuple[Task, list[str]]]) -> Line:
     }
 
 
-def _read(name: str) -> list[dict[str, Any]]:
-    lines = (SETS / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
 # -- the tables of the page ----------------------------------------------------------------------
 
 
@@ -250,7 +229,9 @@ def answers_table(lines: Iterable[Line]) -> str:
         row.append(line["hit@3"])
         if line["language"] == "all":
             row.append(_refused(line))
-    return _table("hit@3|English|Chinese|mixed|all|none where none is relevant", rows.values())
+    return labelled.table(
+        "hit@3|English|Chinese|mixed|all|none where none is relevant", rows.values()
+    )
 
 
 def floors_table(lines: Iterable[Line]) -> str:
@@ -259,17 +240,11 @@ def floors_table(lines: Iterable[Line]) -> str:
         [line["value"], line["hit@3"], _refused(line), line["offtopic_refused"]] for line in lines
     ]
     head = "`Floors.episode`|hit@3|none where none is relevant|none to other subjects"
-    return _table(head, rows)
+    return labelled.table(head, rows)
 
 
 def _refused(line: Line) -> str:
     return f"{line['refused']} of {line['of']}"
-
-
-def _table(head: str, rows: Iterable[Sequence[object]]) -> str:
-    columns = head.split("|")
-    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ Each line on stdout is a JSON object. It chooses nothing; what was chosen stands
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -34,14 +33,13 @@ import numpy as np
 # Run by its path, a script sees the modules of its own folder alone.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import labelled
 from langgraph_memory.embedding import Embedder, Vectors
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import Note, normalise
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import Band, Judgement, band_of, judge
-from langgraph_memory.testing import HashingEmbeddings
 
-SETS = Path(__file__).parent / "sets"
 RELATIONS = ("same", "update", "contradiction", "additive", "unrelated")
 TO_FIND = ("same", "update", "contradiction")
 """The relations in which the new note must not simply stand beside the old one."""
@@ -95,8 +93,8 @@ class Pair:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the lines or tables that the command line asks for."""
-    options = _options(arguments)
-    embedder = Embedder(HashingEmbeddings() if options.embed == "hashing" else options.embed)
+    options = labelled.options(arguments, __doc__, "docs/writing.md")
+    embedder = Embedder(labelled.embeddings_of(options))
     name = embedder.fingerprint.embedder
     band = band_of(name)
     if options.tables:
@@ -111,25 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(line))
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python benchmarks/reconcile.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--half", nargs="+", choices=["a", "b"], default=["a", "b"], help="of the pairs")
-    add("--embed", help="'hashing', or a name for LangChain (default: the embedded default)")
-    add("--tables", action="store_true", help="print the tables of docs/writing.md instead")
-    return parser.parse_args(arguments)
-
-
 # -- what is measured ----------------------------------------------------------------------------
 
 
 def labelled_pairs(embedder: Embedder, slots: bool) -> list[Pair]:
     """Return the labelled pairs, with their slots or without any."""
-    records = _read("pairs.jsonl")
+    records = labelled.read("pairs.jsonl")
     olds = [note(r["old"], r["slot_old"] if slots else None) for r in records]
     news = [note(r["new"], r["slot_new"] if slots else None) for r in records]
     cosines = (vectors(embedder, olds) * vectors(embedder, news)).sum(axis=1)
@@ -215,8 +200,8 @@ def without_model(pairs: Iterable[Pair], band: Band) -> Mapping[str, int]:
 
 def measure_memories(embedder: Embedder, band: Band) -> Iterator[Line]:
     """Yield what is asked in memories whose notes all differ, as if each note were the new one."""
-    for file in sorted(SETS.glob("recall_*.jsonl")):
-        notes = [note(r["text"]) for r in _read(file.name) if r["kind"] == "note"]
+    for file in sorted(labelled.SETS.glob("recall_*.jsonl")):
+        notes = [note(r["text"]) for r in labelled.read(file.name) if r["kind"] == "note"]
         made = vectors(embedder, notes)
         judged = [
             Counter(
@@ -234,11 +219,6 @@ def measure_memories(embedder: Embedder, band: Band) -> Iterator[Line]:
             "asked_about": round(float(np.mean([each["ask"] for each in judged])), 2),
             "any_asked": _share(sum(each["ask"] > 0 for each in judged), len(notes)),
         }
-
-
-def _read(name: str) -> list[dict[str, Any]]:
-    lines = (SETS / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -269,7 +249,7 @@ def _judged_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
         [relation, *(each[relation][judgement] for each in judged for judgement in JUDGEMENTS)]
         for relation in RELATIONS
     ]
-    return _table("relation|same|ask|apart|with slots: same|ask|apart", rows)
+    return labelled.table("relation|same|ask|apart|with slots: same|ask|apart", rows)
 
 
 def _merges_table(pairs: Sequence[Pair], band: Band) -> str:
@@ -284,7 +264,7 @@ def _merges_table(pairs: Sequence[Pair], band: Band) -> str:
         for language in ("en", "zh", "all"):
             chosen = [pair for pair in merged if language in (pair.language, "all")]
             rows[-1] += [len(chosen), sum(pair.relation != "same" for pair in chosen)]
-    return _table("merged|English|wrongly|Chinese|wrongly|all|wrongly", rows)
+    return labelled.table("merged|English|wrongly|Chinese|wrongly|all|wrongly", rows)
 
 
 def _outcome_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
@@ -293,7 +273,7 @@ def _outcome_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
         line = decisions(pairs, band)
         name = "with slots" if slots else "without slots"
         rows.append([name, line["found"], line["in_vain"], *line["without_model"].values()])
-    return _table("|found|asked in vain|wrongly merged|duplicates|outdated", rows)
+    return labelled.table("|found|asked in vain|wrongly merged|duplicates|outdated", rows)
 
 
 def _memory_table(lines: Iterable[Line]) -> str:
@@ -301,13 +281,7 @@ def _memory_table(lines: Iterable[Line]) -> str:
         [f"`{line['file']}`", line["notes"], round(line["asked_about"], 1), line["wrongly_merged"]]
         for line in lines
     ]
-    return _table("memory|notes|asked about, for each new note|wrongly merged", rows)
-
-
-def _table(head: str, rows: Iterable[Sequence[object]]) -> str:
-    columns = head.split("|")
-    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+    return labelled.table("memory|notes|asked about, for each new note|wrongly merged", rows)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
-    from langgraph_memory.episodes import EpisodeRecorder as EpisodeRecorder
     from langgraph_memory.episodic import Rating as Rating
     from langgraph_memory.errors import ConfigurationError as ConfigurationError
     from langgraph_memory.errors import EmbedderMismatchError as EmbedderMismatchError
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from langgraph_memory.open_episode import OpenEpisode as OpenEpisode
     from langgraph_memory.ranking import Quotas as Quotas
     from langgraph_memory.ranking import Ranking as Ranking
+    from langgraph_memory.recorder import EpisodeRecorder as EpisodeRecorder
     from langgraph_memory.records import Change as Change
     from langgraph_memory.records import Document as Document
     from langgraph_memory.records import Episode as Episode
@@ -61,7 +61,7 @@ __version__ = "0.1.0"
 _MODULE_OF = {
     "ChromaStore": "store.chroma",
     "Candidate": "extraction",
-    "EpisodeRecorder": "episodes",
+    "EpisodeRecorder": "recorder",
     "ExtendedFilter": "store.filters",
     "Memory": "memory",
     "OpenEpisode": "open_episode",

@@ -214,7 +214,6 @@ def merged(notes: Sequence[Note], now: datetime, text: str | None = None) -> Bat
     else:
         new = replace(new, text=text, version=best.version + 1, valid_from=now)
         kept = recorded(Change("supersede", new, best, together))
-    assert isinstance(kept.record, Note)
     one = kept.record
     return [kept, *(retired(note, one, now, "another note says the same") for note in others)]
 
@@ -251,7 +250,6 @@ class _Work:
         self.batches.append(batch)
         for change in batch:
             note = change.record
-            assert isinstance(note, Note)
             if note.status == "active":
                 self.notes[note.id] = note
             else:

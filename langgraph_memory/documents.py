@@ -30,7 +30,6 @@ GIVEN_UP = timedelta(hours=1)
 """After so long nobody is writing an edition any more. Another process may be at it until then: to
 embed ten thousand chunks takes minutes, with a slow service."""
 
-
 _MOST_STEPS = 10  # three are needed, one more for what was left over
 
 
@@ -139,11 +138,6 @@ class Stored:
         return [PutOp(namespace, key, None) for key in sorted(keys)]
 
 
-def lock_of(owner: Owner, source: str) -> tuple[Owner, str]:
-    """Return what names the lock of a source."""
-    return owner, source
-
-
 def stored_ops(owner: Owner, source: str, hybrid: bool) -> list[Any]:
     """Return the operations that bring what a store holds of a source."""
     return [
@@ -163,7 +157,8 @@ class Replacement:
     def __init__(self, row: Source, documents: Sequence[Document]) -> None:
         self.row = row
         """The source as it is; the one that was there already if nothing of it was changed."""
-        self.lock = lock_of(row.owner, row.source)
+        self.lock = (row.owner, row.source)
+        """What names the lock of the source."""
         self._documents = documents
         self._ids = frozenset(document.id for document in documents)
         self._now = row.created_at

@@ -18,7 +18,6 @@ from langgraph.store.base import PutOp, SearchOp
 from langgraph_memory.calling import Asked
 from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Accept, Candidate, admitted, candidates
-from langgraph_memory.messages import Redact
 from langgraph_memory.operations import (
     ALL,
     change_ops,
@@ -37,6 +36,7 @@ from langgraph_memory.reconcile import (
     plan_batch,
 )
 from langgraph_memory.records import Change, Extraction, Message, Note, Status
+from langgraph_memory.redaction import Redact
 from langgraph_memory.rulings import Pair, pairs
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import Band

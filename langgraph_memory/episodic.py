@@ -8,17 +8,17 @@ became of the turn; a judgement is not taken back by a run that only ended.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from langgraph.errors import GraphBubbleUp
 from langgraph.store.base import GetOp
 
 from langgraph_memory.errors import RecordNotFoundError
 from langgraph_memory.operations import get_op
-from langgraph_memory.records import Change, Episode, Message, Outcome, Record
+from langgraph_memory.records import Change, Episode, Hit, Message, Outcome, Recalled, Record
 
 _JUDGED: tuple[Outcome, ...] = ("success", "partial")
 """What a run cannot say of itself."""
@@ -35,11 +35,11 @@ class Rating(NamedTuple):
     """Why; added to the episode's own."""
 
 
-Evaluator = Callable[[Episode, Sequence[Message]], "float | Rating | None"]
+Evaluator = Callable[[Episode, list[Message]], "float | Rating | None"]
 """From an episode and what was said in it to what it is worth; `None` if it is not judged."""
 
 
-def rated(episode: Episode, rating: Rating) -> Change:
+def rated(episode: Episode, rating: Rating) -> Change[Episode]:
     """Return an episode with what somebody thinks of it; a later rating replaces the score."""
     judged = replace(
         episode,
@@ -60,6 +60,11 @@ def found_episode(id: str, record: Record | None) -> Episode:
     if not isinstance(record, Episode):
         raise RecordNotFoundError(f"the user has no episode with the id {id!r}")
     return record
+
+
+def episode_hits(recalled: Recalled) -> list[Hit[Episode]]:
+    """Return the hits of a recall that asked for episodes alone."""
+    return [cast("Hit[Episode]", hit) for hit in recalled.hits]
 
 
 class Ending(NamedTuple):

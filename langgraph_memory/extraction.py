@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,9 +23,8 @@ from langgraph_memory.answers import clean, items_of
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.instructions import EXTRACTION, escaped
 from langgraph_memory.lexical import query_tokens
-from langgraph_memory.messages import Redact
 from langgraph_memory.records import KINDS, Kind, Message, Speaker, long_date, normalise
-from langgraph_memory.redaction import no_redaction
+from langgraph_memory.redaction import Redact, no_redaction
 
 MAX_CANDIDATES = 30
 """Taken of one answer; a model that gives more is running away."""
@@ -120,13 +120,29 @@ def candidates(
     Raises:
         UnreadableAnswer: If nothing of the answer can be read.
     """
+    read = partial(_candidate, messages=messages, zone=zone_of(time_zone), redact=redact)
+    return read_items(answer, MAX_CANDIDATES, read)
+
+
+def read_items(
+    answer: object, most: int, read: Callable[[object], Candidate | str]
+) -> tuple[list[Candidate], list[str]]:
+    """Return the candidates of an answer, and what was wrong with it; as for `candidates`.
+
+    Args:
+        answer: What a model answered, however broken.
+        most: How many items are read.
+        read: Returns an item as a candidate, or what is wrong with it.
+
+    Raises:
+        UnreadableAnswer: If nothing of the answer can be read.
+    """
     items, problems = items_of(answer, "text")
-    if len(items) > MAX_CANDIDATES:
-        problems.append(f"{len(items)} items; those after the first {MAX_CANDIDATES} are left out")
-    zone = zone_of(time_zone)
+    if len(items) > most:
+        problems.append(f"{len(items)} items; those after the first {most} are left out")
     kept = []
-    for number, item in enumerate(items[:MAX_CANDIDATES], 1):
-        found = _candidate(item, messages, zone, redact)
+    for number, item in enumerate(items[:most], 1):
+        found = read(item)
         if isinstance(found, Candidate):
             kept.append(found)
         else:

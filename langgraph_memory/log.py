@@ -18,9 +18,10 @@ from langgraph.store.base import GetOp
 
 from langgraph_memory.clock import parse_time
 from langgraph_memory.embedding import replace_surrogates
-from langgraph_memory.messages import Redact, is_said, text_of, with_ids
+from langgraph_memory.messages import is_said, text_of, with_ids
 from langgraph_memory.operations import forgotten, get_op
 from langgraph_memory.records import Message
+from langgraph_memory.redaction import Redact
 from langgraph_memory.scope import Owner
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from langgraph.store.base import BaseStore
 
-from langgraph_memory import arguments
+from langgraph_memory import settings
 from langgraph_memory.background import DEBOUNCE, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
@@ -99,10 +99,10 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         self.ranking = ranking or Ranking()
         self.redact = redact or no_redaction
         self.clock = clock
-        self.is_task = arguments.task_rule(is_task)
-        self.evaluator = arguments.evaluator(evaluator)
+        self.is_task = settings.task_rule(is_task)
+        self.evaluator = settings.evaluator(evaluator)
         self._worker = Worker(debounce)
-        self.extracting = arguments.extracting(
+        self.extracting = settings.extracting(
             every_n_turns=every_n_turns,
             retries=retries,
             accept=accept,
@@ -110,6 +110,6 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
             min_importance=min_importance,
             time_zone=time_zone,
         )
-        self.reflect_every = arguments.reflect_every(reflect_every)
-        self._asker = None if model is None else Asker(arguments.chat_model(model))
+        self.reflect_every = settings.reflect_every(reflect_every)
+        self._asker = None if model is None else Asker(settings.chat_model(model))
         self._warm = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from langchain_core.messages import (
@@ -33,8 +33,6 @@ M = TypeVar("M", bound=BaseMessage)
 
 _TEXT = rf"{re.escape(OPEN)}\n(?:(?!{re.escape(CLOSE)}).)*\n{re.escape(CLOSE)}"
 _BLOCK = re.compile(rf"\A{_TEXT}\n\n|\n\n{_TEXT}\Z", re.DOTALL)
-
-Redact = Callable[[str], str]
 
 
 def as_messages(messages: object) -> list[BaseMessage]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,6 +23,21 @@ class OpenEpisode:
     which is then in `record`. A block that raises is a `failure`, one that is cancelled is
     `cancelled`, and in both cases the exception goes on.
     """
+
+    __slots__ = (  # so that a name that is misspelt is an error, and not lost
+        "_alog",
+        "_began",
+        "_clock",
+        "_given",
+        "_log",
+        "approach",
+        "error",
+        "notes",
+        "outcome",
+        "quality_score",
+        "record",
+        "token_cost",
+    )
 
     def __init__(
         self,
@@ -62,15 +78,9 @@ class OpenEpisode:
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        fields = self._fields(error)
-        if fields is None:
-            return
-        try:
-            self.record = self._log(**fields)
-        except Exception as failure:
-            if error is None:
-                raise
-            _not_kept(error, failure)
+        if (fields := self._fields(error)) is not None:
+            with _told_beside(error):
+                self.record = self._log(**fields)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -81,16 +91,10 @@ class OpenEpisode:
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        fields = self._fields(error)
-        if fields is None:
-            return
-        try:
-            # Who is gone may be cancelled more than once: anyio does so as long as a task waits.
-            await asyncio.shield(self._akeep(fields))
-        except Exception as failure:
-            if error is None:
-                raise
-            _not_kept(error, failure)
+        if (fields := self._fields(error)) is not None:
+            with _told_beside(error):
+                # Who is gone may be cancelled more than once: anyio does so while a task waits.
+                await asyncio.shield(self._akeep(fields))
 
     async def _akeep(self, fields: Mapping[str, Any]) -> None:
         self.record = await self._alog(**fields)
@@ -113,7 +117,13 @@ class OpenEpisode:
         }
 
 
-def _not_kept(error: BaseException, failure: Exception) -> None:
+@contextmanager
+def _told_beside(error: BaseException | None) -> Iterator[None]:
     """Let what the task raised go on: it says more than that its episode could not be kept."""
-    error.add_note(f"The episode could not be kept: {failure!r}")
-    logger.warning("an episode could not be kept", exc_info=failure)
+    try:
+        yield
+    except Exception as failure:
+        if error is None:
+            raise
+        error.add_note(f"The episode could not be kept: {failure!r}")
+        logger.warning("an episode could not be kept", exc_info=failure)

@@ -29,7 +29,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
-from langgraph_memory.scope import ROOT, Owner, encode_label, owner_of
+from langgraph_memory.scope import ROOT, Owner, check_record_id, encode_label, owner_of
 from langgraph_memory.store.ops import NewestOp
 from langgraph_memory.store.rows import Namespace
 
@@ -231,7 +231,7 @@ def neighbours(candidate: Note, found: Sequence[Any]) -> tuple[list[Note], set[s
 def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any], hybrid: bool) -> list[Any]:
     """Return what has to be read before a note can be edited."""
     namespace = owner.namespace("note")
-    ops: list[Any] = [get_op(namespace, id)]
+    ops: list[Any] = [get_op(namespace, check_record_id(id))]
     if "text" in changes or "kind" in changes:
         ops.append(newest_op(namespace, {"status": "active"}, ALL, hybrid))
     return ops
@@ -245,7 +245,10 @@ def edited_note(id: str, found: Sequence[Any]) -> Note:
     """
     record = None if found[0] is None else read_record(found[0])
     if not isinstance(record, Note) or record.status != "active":
-        raise RecordNotFoundError(f"the user has no active note with the id {id!r}")
+        raise RecordNotFoundError(
+            f"there is no active note with the id {id!r} here; one of a project or an agent is "
+            "found with project= or agent=, and other types of records are not edited"
+        )
     return record
 
 
@@ -256,7 +259,6 @@ def refuse_duplicate(change: Change, found: Sequence[Any]) -> None:
         ConfigurationError: If another active note has the kind and text already.
     """
     new = change.record
-    assert isinstance(new, Note)
     digest = text_digest(new.kind, new.text)
     for other in read_records([new.owner.namespace("note")] * len(found[1:]), found[1:]):
         assert isinstance(other, Note)
@@ -270,10 +272,8 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
     for change in changes:
         ops.append(put_op(change.record))
         old = change.previous
-        if isinstance(old, Note):
-            assert isinstance(change.record, Note)
-            if change.record.version > old.version:
-                ops.append(put_op(kept_version(old, change.record)))
+        if old is not None and change.record.version > old.version:
+            ops.append(put_op(kept_version(old, change.record)))
     return ops
 
 

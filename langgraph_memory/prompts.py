@@ -124,16 +124,20 @@ def _introduction(sections: Mapping[str, _Section]) -> str:
 
 def _tasks(recalled: Recalled) -> Iterator[Record]:
     """Yield similar past tasks, each with what was learnt from it."""
-    lessons = {_name(note): note for note in recalled.lessons}
     for hit in recalled.episodes:
         yield hit.record
-        if isinstance(hit.record, Episode):
-            names = ((hit.record.owner, id) for id in hit.record.lessons)
-            yield from (lessons[name] for name in names if name in lessons)
+        yield from (note for note in recalled.lessons if _is_learnt_from(note, hit.record))
 
 
 def _name(record: Record) -> tuple[Owner, str]:
     return record.owner, record.id
+
+
+def _is_learnt_from(note: Note, record: Record) -> bool:
+    """Whether a lesson is of an episode: by its id, or as a source of one that took its place."""
+    if not isinstance(record, Episode) or note.owner != record.owner:
+        return False
+    return note.id in record.lessons or record.id in note.sources
 
 
 def _line(record: Record) -> str:
@@ -154,8 +158,12 @@ def _line(record: Record) -> str:
 
 def _how_it_went(episode: Episode) -> str:
     """Return a task and how it went; a long task does not push that off its line."""
-    outcome = f"{episode.outcome}: {episode.error}" if episode.error else episode.outcome
-    went = "; ".join(filter(None, (outcome, episode.approach)))
+    outcome: str = episode.outcome
+    if episode.quality_score is not None:
+        outcome += f", rated {episode.quality_score:g}"
+    if episode.error:
+        outcome += f": {episode.error}"
+    went = "; ".join(filter(None, (outcome, episode.approach, episode.notes)))
     half = _MAX_LINE_TOKENS // 2 - 5
     return f"{_shorten(one_line(episode.task), half)} ({_shorten(one_line(went), half)})"
 

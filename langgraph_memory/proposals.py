@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langgraph_memory.embedding import replace_surrogates
-from langgraph_memory.messages import Redact
 from langgraph_memory.prompts import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
 from langgraph_memory.records import normalise
+from langgraph_memory.redaction import Redact
 
 MAX_NOTES = 5
 """Notes of one reply; whoever tells more of themselves in one message tells a story."""

@@ -12,7 +12,6 @@ from langgraph_memory.lexical import tokens
 from langgraph_memory.records import (
     Change,
     Note,
-    Record,
     normalise,
     record_id,
     slot_digest,
@@ -150,7 +149,6 @@ class _Work:
 
     def apply(self, change: Change) -> None:
         note = change.record
-        assert isinstance(note, Note)
         self.taken.add(note.id)
         if note.status in ("active", "proposed"):
             self.notes[note.id] = note
@@ -160,7 +158,6 @@ class _Work:
             for i, earlier in enumerate(self.changes):
                 if earlier.record.id == note.id:
                     self.changes[i] = whole = _as_one(earlier, note)
-                    assert isinstance(whole.record, Note)
                     self.notes[note.id] = whole.record
                     return
         self.changes.append(change)
@@ -268,7 +265,6 @@ def decide(
     change = _supersede(holder, candidate)
     if twin is None:
         return [change]
-    assert isinstance(change.record, Note)
     return [change, retired(twin, change.record, now)]
 
 
@@ -313,10 +309,8 @@ def signed(changes: Iterable[Change], user: str) -> list[Change]:
     return [replace(change, record=_signed(change.record, user)) for change in changes]
 
 
-def _signed(record: Record, user: str) -> Record:
-    if not isinstance(record, Note):
-        return record
-    return replace(record, changed_by=None if record.author == user else user)
+def _signed(note: Note, user: str) -> Note:
+    return replace(note, changed_by=None if note.author == user else user)
 
 
 def recorded(change: Change, by: str | None = None) -> Change:
@@ -330,8 +324,7 @@ def recorded(change: Change, by: str | None = None) -> Change:
         by: The change that it comes with, and is undone with.
     """
     new, old = change.record, change.previous
-    assert isinstance(new, Note)
-    if not isinstance(old, Note):
+    if old is None:
         return change
     new = replace(new, reason=change.reason)
     if new.version > old.version:

@@ -14,7 +14,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Generic, Literal, Self, get_args
+
+from typing_extensions import TypeVar
 
 from langgraph_memory.clock import as_utc
 from langgraph_memory.scope import Owner, RecordType
@@ -382,11 +384,15 @@ RECORD_CLASSES: dict[RecordType, type[Record]] = {
 }
 
 
+Found_co = TypeVar("Found_co", bound=Record, default=Record, covariant=True)
+Changed_co = TypeVar("Changed_co", bound=Note | Episode, default=Note, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Generic[Found_co]):
     """A record that a query found."""
 
-    record: Record
+    record: Found_co
     text: str
     score: float
     """What it is ranked by; higher is better."""
@@ -441,12 +447,12 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What was done to one record."""
+class Change(Generic[Changed_co]):
+    """What was done to one record: a note, or a rated episode."""
 
     action: Action
-    record: Record
-    previous: Record | None = None
+    record: Changed_co
+    previous: Changed_co | None = None
     """The record as it was before."""
     reason: str = ""
 

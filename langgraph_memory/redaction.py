@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+Redact = Callable[[str], str]
+"""Takes secrets out of a text."""
 
 _SECRETS = (
     (

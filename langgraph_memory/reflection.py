@@ -12,21 +12,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.store.base import GetOp, PutOp
 from pydantic import BaseModel, Field
 
-from langgraph_memory.answers import clean, items_of
+from langgraph_memory.answers import clean
 from langgraph_memory.drafts import Draft, Ruled, Settled, last_of_each, total
-from langgraph_memory.extraction import MAX_CHARACTERS, Candidate, importance_of
+from langgraph_memory.extraction import MAX_CHARACTERS, Candidate, importance_of, read_items
 from langgraph_memory.instructions import REFLECTION, escaped
-from langgraph_memory.messages import Redact
 from langgraph_memory.operations import ALL, change_ops, get_op, newest_op, put_op, read_record
 from langgraph_memory.reconcile import plan_batch
 from langgraph_memory.records import Change, Episode, Extraction, Note
-from langgraph_memory.redaction import no_redaction
+from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.scope import Owner
 
 PER_CALL = 20
@@ -135,17 +135,8 @@ def lessons(
     Raises:
         UnreadableAnswer: If nothing of the answer can be read.
     """
-    items, problems = items_of(answer, "text")
-    if len(items) > MAX_LESSONS:
-        problems.append(f"{len(items)} items; those after the first {MAX_LESSONS} are left out")
-    kept = []
-    for number, item in enumerate(items[:MAX_LESSONS], 1):
-        found = _lesson(item, episodes, now, redact)
-        if isinstance(found, Candidate):
-            kept.append(found)
-        else:
-            problems.append(f"item {number}: {found}")
-    return kept, problems
+    read = partial(_lesson, episodes=episodes, now=now, redact=redact)
+    return read_items(answer, MAX_LESSONS, read)
 
 
 def _shown(number: int, episode: Episode) -> str:
@@ -239,7 +230,7 @@ class Reflection:
         near, taken = self.draft.neighbours(found[at:], hybrid)
         changes = plan_batch(notes, near, taken, ruled.rulings, left)
         known = {each.note.id: each.note for each_near in near for each in each_near}
-        known |= {c.record.id: c.record for c in changes if isinstance(c.record, Note)}
+        known |= {change.record.id: change.record for change in changes}
         done = [
             replace(episode, lessons=_drawn(episode, known.values()), reflected_at=now)
             for episode in self.episodes

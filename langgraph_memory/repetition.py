@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import Note, normalise
+from langgraph_memory.similarity import wording
 
 _LONGEST = 500
 """Characters of a note whose words are compared; a longer one is no sentence, and has to be equal
@@ -25,7 +26,6 @@ but for case, white space and its end."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
-_END = re.compile(r"(?<=\w)[.!。]+$")
 _POSSESSIVE = re.compile(r"'s\b|(?<=s)'(?=\s|$)")
 _AROUND_WORDS = "\"'“”‘’()（）「」,;:，；：、!"
 _BREAKS = frozenset(",;:，；：、(（")
@@ -195,7 +195,7 @@ def _wording(text: str) -> _Wording:
 
 
 def _spelt_alike(text: str) -> str:
-    text = _END.sub("", normalise(text).replace("’", "'"))
+    text = wording(text).replace("’", "'")
     text = text.replace("can't", "cannot").replace("cannot", "can not").replace("n't", " not")
     text = text.removeprefix("用户")
     return _POSSESSIVE.sub("", text)

@@ -75,6 +75,20 @@ def check_id(kind: OwnerKind, value: object) -> str:
     )
 
 
+def check_record_id(value: object) -> str:
+    """Return a record's id; refuse what is none, by which nothing would be found.
+
+    Raises:
+        ConfigurationError: If it is no text, such as the record itself.
+    """
+    if isinstance(value, str):
+        return value
+    raise ConfigurationError(
+        "id= is the id of a record, such as note.id or change.record.id; "
+        f"got an object of the type {type(value).__name__}"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """To whom a record belongs: a user, a project or an agent."""

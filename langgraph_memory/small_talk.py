@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-IsTask = Callable[[str, Sequence[str]], bool]
+IsTask = Callable[[str, list[str]], bool]
 """From what the user asked, and the names of the tools called, to whether it was a task."""
 
 FEW_WORDS = 3
@@ -59,9 +59,21 @@ def is_task(asked: str, tools: Sequence[str]) -> bool:
     """
     if tools:
         return True
-    words = _WORD.findall(_CJK.sub(" ", asked))
-    characters = len(_CJK.findall(asked))
-    if len(words) + characters / 2 <= FEW_WORDS:
+    if len(_words(asked)) + len(_CJK.findall(asked)) / 2 <= FEW_WORDS:
         return False
-    polite = all(word.casefold().replace("’", "'") in _COURTEOUS for word in words)
-    return not polite or bool(_CJK.search(_COURTESIES.sub("", asked)))
+    return not is_courtesy(asked)
+
+
+def is_courtesy(asked: str) -> bool:
+    """Whether what the user said is nothing but courtesies.
+
+    Example:
+        >>> is_courtesy("Hello!"), is_courtesy("Deploy to staging"), is_courtesy("重启服务器")
+        (True, False, False)
+    """
+    polite = all(word.casefold().replace("’", "'") in _COURTEOUS for word in _words(asked))
+    return polite and not _CJK.search(_COURTESIES.sub("", asked))
+
+
+def _words(asked: str) -> list[str]:
+    return _WORD.findall(_CJK.sub(" ", asked))

@@ -14,6 +14,7 @@ from datetime import datetime
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
 from langgraph_memory.reconcile import plan, recorded, retired
 from langgraph_memory.records import Change, Note
+from langgraph_memory.scope import check_record_id
 
 Decision = Callable[[Sequence[Note], datetime], list[Change]]
 """From all notes of an owner, and the present moment, to what is to be changed."""
@@ -23,7 +24,7 @@ _CHANGE_ID = re.compile(r"([^@]+)@(\d+)(?:\.\d+)?")
 
 def history(id: str, notes: Sequence[Note]) -> list[Note]:
     """Return all versions of a note, oldest first; none if there is no such note."""
-    whole = _whole_id(_checked(id))
+    whole = _whole_id(check_record_id(id))
     return sorted((note for note in notes if _whole_id(note.id) == whole), key=_version)
 
 
@@ -42,7 +43,7 @@ def restored(id: str, notes: Sequence[Note], now: datetime) -> list[Change]:
         ConfigurationError: If it is active, waits for approval, or another note took its place.
     """
     rows = _rows(notes)
-    old, current = rows.get(_checked(id)), rows.get(_whole_id(id))
+    old, current = rows.get(check_record_id(id)), rows.get(_whole_id(id))
     if current is not None and id == f"{current.id}@{current.version}":
         old = current
     if old is None or current is None:
@@ -161,12 +162,6 @@ def _rows(notes: Sequence[Note]) -> dict[str, Note]:
     return {note.id: note for note in notes}
 
 
-def _checked(id: object) -> str:
-    if not isinstance(id, str):
-        raise ConfigurationError(f"id= is a text, got {id!r}")
-    return id
-
-
 def _whole_id(id: str) -> str:
     return id.partition("@")[0]
 
@@ -182,14 +177,16 @@ def _is_active(note: Note) -> bool:
 def _parse(change_id: str) -> tuple[str, int]:
     match = _CHANGE_ID.fullmatch(change_id) if isinstance(change_id, str) else None
     if match is None:
+        got = repr(change_id) if isinstance(change_id, str) else f"a {type(change_id).__name__}"
         raise ConfigurationError(
-            f"undo takes the id of a change, such as 'a1b2@2' (Change.id), got {change_id!r}"
+            f"undo takes the id of a change of a note, such as 'a1b2@2' (Change.id), got {got}; "
+            "a rating is no such change: rate the episode again"
         )
     return match[1], int(match[2])
 
 
 def _proposal(id: str, notes: Sequence[Note]) -> Note:
-    note = _rows(notes).get(_checked(id))
+    note = _rows(notes).get(check_record_id(id))
     if note is None or note.status != "proposed":
         raise RecordNotFoundError(f"the user has no proposed note with the id {id!r}")
     return note

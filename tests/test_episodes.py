@@ -246,6 +246,20 @@ def test_what_is_wrong_with_a_block_is_said_before_it_begins(
         chroma_memory.episode(**{"user": "ana", "task": "Ship", **wrong})
 
 
+async def test_a_name_that_an_episode_does_not_have_is_said_at_once(
+    chroma_memory: Memory, prefix: str
+) -> None:
+    with pytest.raises(AttributeError, match="score"):
+        async with episode(chroma_memory, prefix) as block:
+            block.score = 0.8  # type: ignore[attr-defined]  # that is the point
+
+
+def test_a_block_takes_its_task_as_log_episode_does(chroma_memory: Memory) -> None:
+    with chroma_memory.episode("Ship order 17", user="ana"):
+        pass
+    assert [each.task for each in kept(chroma_memory)] == ["Ship order 17"]
+
+
 async def test_what_is_set_wrongly_is_said_when_the_block_ends(
     chroma_memory: Memory, prefix: str
 ) -> None:
@@ -309,6 +323,18 @@ async def test_a_rating_says_how_good_a_task_was_and_leaves_the_rest(memory: Ver
     )
     assert (change.action, change.previous, change.record) == ("update", logged, judged)
     assert await memory.get(logged.id, user="ana") == judged
+
+
+async def test_a_rating_names_its_episode_by_its_id_and_is_taken_back_by_another(
+    chroma_memory: Memory, prefix: str
+) -> None:
+    memory = Verbs(chroma_memory, prefix)
+    logged = await memory.log_episode("Ship order 17", user="ana")
+    with pytest.raises(ConfigurationError, match=r"id of a record.* Episode"):
+        await memory.rate_episode(logged, 0.5, user="ana")
+    rated = await memory.rate_episode(logged.id, 0.5, user="ana")
+    with pytest.raises(ConfigurationError, match="rate the episode again"):
+        await memory.undo(rated.id, user="ana")
 
 
 async def test_a_later_rating_replaces_the_score_and_keeps_what_was_said(memory: Verbs) -> None:

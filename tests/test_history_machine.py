@@ -56,7 +56,6 @@ class History(RuleBasedStateMachine):
         except ConfigurationError:
             assert self.rows() == before
             return None
-        assert isinstance(change.record, Note)
         self.said.add((change.record.id, change.record.text))
         self.changes.append(change)
         self.past.append((self.clock(), self.shown()))

@@ -383,7 +383,7 @@ async def test_only_an_active_note_of_the_user_can_be_edited(memory: Verbs) -> N
     shared = (await memory.remember("Opens at nine", user="ana", project="bar")).record
     before = await everything(memory, "ana")
     for id in (f"{mine.id}@1", "unknown", "", message.id, episode.id, shared.id):
-        with pytest.raises(RecordNotFoundError, match="no active note with the id"):
+        with pytest.raises(RecordNotFoundError, match=r"no active note with the id .*project="):
             await memory.edit(id, user="ana", text="Lives in Quito")
     with pytest.raises(RecordNotFoundError):
         await memory.edit(mine.id, user="ben", text="Lives in Quito")
@@ -510,6 +510,18 @@ async def test_a_list_can_be_filtered_by_fields_and_metadata(
     await memory.remember("two", user="ana", importance=0.9, metadata={"city": "Lima"})
     await memory.remember("three", user="ana", importance=0.1)
     assert set(texts(await memory.list(user="ana", filter=filter))) == found
+
+
+@pytest.mark.parametrize("field", ["score", "status", "id"])
+async def test_a_filter_that_names_what_no_episode_has_is_refused(
+    memory: Verbs, field: str
+) -> None:
+    wrong = {"filter": {field: "x"}, "types": ("episode",)}
+    for found in (memory.list(user="ana", **wrong), memory.recall("tea", user="ana", **wrong)):
+        with pytest.raises(ConfigurationError, match=f"'{field}'.* quality_score"):
+            await found
+    others = await memory.list(user="ana", types=("episode", "note"), filter={field: "x"})
+    assert others == []  # a note's metadata may have it
 
 
 async def test_superseded_notes_are_listed_only_when_they_are_asked_for(memory: Verbs) -> None:
@@ -694,6 +706,21 @@ async def test_of_a_forgotten_message_nothing_is_left_that_says_what_it_was(
     assert not any("secret" in str(item.value) or "m1" in item.key for item in left)
     recalled = await memory.recall("secret tea", user="ana", min_relevance=0)
     assert recalled.hits == recalled.recent == ()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["forget", "get", "edit", "pin", "history", "restore", "approve", "reject", "undo"],
+)
+async def test_a_record_in_place_of_its_id_is_refused_and_not_passed_over(
+    memory: Verbs, verb: str
+) -> None:
+    change = await memory.remember("Drinks decaf", user="ana")
+    more = {"text": "Drinks tea"} if verb == "edit" else {}
+    for wrong in (change, change.record):
+        with pytest.raises(ConfigurationError, match=rf" id .* {type(wrong).__name__}"):
+            await getattr(memory, verb)(wrong, user="ana", **more)
+    assert await memory.list(user="ana") == [change.record]
 
 
 async def test_forgetting_twice_deletes_nothing_more(memory: Verbs) -> None:

@@ -141,6 +141,23 @@ def test_a_task_is_followed_by_what_was_learnt_from_it_unless_that_stands_above(
     assert block_of(recalled).count("Lesson 0") == 1
 
 
+def test_of_a_task_it_is_told_how_it_was_judged_and_why() -> None:
+    judged = episode(
+        "Fax it", outcome="partial", quality_score=0.3, approach="tools: fax", notes="地址写错了"
+    )
+    block = block_of(Recalled("q", episodes=(hit(judged),)))
+    assert "task: Fax it (partial, rated 0.3; tools: fax; 地址写错了)" in block
+
+
+def test_a_lesson_that_took_the_place_of_another_follows_the_tasks_of_both() -> None:
+    first, second = (episode(f"Fax {n}", f"e{n}", lessons=(f"l{n}",)) for n in range(2))
+    kept = replace(lesson("Send it by mail", "l1"), sources=("e0", "e1"))
+    recalled = Recalled("q", episodes=(hit(first),), lessons=(kept,))
+    assert "lesson: Send it by mail" in block_of(recalled)
+    assert "lesson: " in block_of(replace(recalled, episodes=(hit(second),)))
+    assert "lesson: " not in block_of(replace(recalled, episodes=(hit(episode("Fax 2", "e2")),)))
+
+
 def test_of_a_long_task_it_is_told_how_it_went() -> None:
     long = episode("word " * 1_000, outcome="failure", error="OSError: no answer")
     [line] = [

@@ -1,5 +1,6 @@
 """What `import langgraph_memory` offers, and what it leaves alone."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import langgraph_memory
+from langgraph_memory import Memory, Sessions
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {
@@ -80,6 +82,23 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         getattr(langgraph_memory, unknown)
     with pytest.raises(ImportError, match=unknown):
         exec(f"from langgraph_memory import {unknown}")
+
+
+@pytest.mark.parametrize(
+    ("owner", "alone"), [(Memory, {"episode", "using"}), (Sessions, {"config"})]
+)
+def test_every_verb_has_an_async_twin_with_the_same_signature(owner: type, alone: set[str]) -> None:
+    """But for what reads and writes nothing itself."""
+    verbs = {
+        name: method
+        for name, method in inspect.getmembers(owner, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    asynchronous = {name for name, verb in verbs.items() if inspect.iscoroutinefunction(verb)}
+    twins = {f"a{name}": name for name in verbs.keys() - asynchronous - alone}
+    assert asynchronous == twins.keys()
+    for twin, name in twins.items():
+        assert inspect.signature(verbs[twin]) == inspect.signature(verbs[name]), name
 
 
 def test_the_version_is_public() -> None:

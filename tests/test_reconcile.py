@@ -44,7 +44,6 @@ def note(
 
 
 def note_of(change: Change) -> Note:
-    assert isinstance(change.record, Note)
     return change.record
 
 

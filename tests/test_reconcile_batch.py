@@ -59,7 +59,6 @@ def test_what_a_model_ruled_to_replace_a_note_takes_its_place() -> None:
 
 def test_a_note_that_replaces_another_keeps_its_attribute() -> None:
     [change] = plan([note("Moved to Linz", day=2)], GRAZ, rulings={(0, "n1", 1): "replaces"})
-    assert isinstance(change.record, Note)
     assert change.record.slot == "home city"
 
 
@@ -82,7 +81,6 @@ def test_an_update_that_says_the_same_again_is_refused() -> None:
     """The text of the old note is not made a new version of itself."""
     again = note("lives in  GRAZ", day=3, kind="preference")
     [change] = plan([again], replace(GRAZ, slot=None), rulings={(0, "n1", 1): "replaces"})
-    assert isinstance(change.record, Note)
     assert (change.action, change.record.version) == ("reinforce", 1)
 
 
@@ -95,7 +93,6 @@ def test_what_is_said_again_is_no_more_important_for_it() -> None:
     again = note("Lives in Graz", day=2, slot="home city", importance=0.5)
     for day in range(5):
         [change] = plan([replace(again, sources=(f"x{day}",))], GRAZ)
-        assert isinstance(change.record, Note)
         assert change.record.importance == 0.5
 
 
@@ -128,7 +125,6 @@ def proposed(text: str, **fields: Any) -> Note:
 
 def test_a_proposal_takes_no_active_notes_place_and_says_what_it_would_replace() -> None:
     [change] = plan([proposed("Lives in Linz", day=2, slot="home city")], GRAZ)
-    assert isinstance(change.record, Note)
     assert (change.action, change.record.status) == ("add", "proposed")
     assert change.record.id != "n1"
     assert "Lives in Graz" in change.record.reason
@@ -144,7 +140,6 @@ def test_a_proposal_that_is_known_already_reinforces_the_active_note() -> None:
     waiting = proposed("Lives in Linz", day=2, slot="home city", id="n2")
     again = proposed("Lives in Graz", day=3, slot="home city")
     [change] = plan([again], GRAZ, waiting)
-    assert isinstance(change.record, Note)
     assert (change.action, change.record.id, change.record.status) == ("reinforce", "n1", "active")
 
 

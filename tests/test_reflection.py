@@ -636,6 +636,22 @@ async def test_a_lesson_that_was_undone_or_forgotten_is_not_shown_with_its_episo
         await memory.undo(note.change_id, user="ana")
 
 
+async def test_a_lesson_that_was_merged_away_is_shown_in_the_words_of_the_one_that_stays(
+    reflects: Reflects,
+) -> None:
+    longer = "Write to the mill before noon, name the batch, and keep the order."
+    memory = reflects(drawn(lesson("Write to the mill before noon", 1)), drawn(lesson(longer, 1)))
+    [first] = await tried(memory, "Order forty kilos of rye flour", error="OSError: no reply")
+    await memory.reflect(user="ana")
+    await tried(memory, "Send the list of guests to the baker", error="OSError: no reply")
+    await memory.reflect(user="ana")
+    assert len(await memory.consolidate(user="ana")) == 2
+    recalled = await memory.recall("Order forty kilos of rye flour", user="ana")
+    assert [hit.record.id for hit in recalled.episodes] == [first.id]
+    assert [note.text for note in recalled.lessons] == [longer]
+    assert longer in recalled.prompt()
+
+
 async def test_a_lesson_outlives_its_episode_until_everything_is_forgotten(
     reflects: Reflects,
 ) -> None:

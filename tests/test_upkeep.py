@@ -128,7 +128,6 @@ async def test_a_note_that_is_over_is_archived_with_the_end_that_it_had(
     chroma_memory.store.batch([put_op(replace(note, valid_until=end))])
     clock.advance(days=2)
     [change] = chroma_memory.consolidate(user="ana")
-    assert isinstance(change.record, Note)
     assert (change.record.status, change.record.valid_until) == ("archived", end)
 
 
@@ -178,6 +177,21 @@ async def test_all_owners_have_their_turn_and_nothing_is_merged_across_them(memo
     assert await shown(memory, user="ben") == ["Likes blue"]
     assert len(await shown(memory, project="shop")) == 1
     assert memory.memory.store.get(("notes",), "k") is not None
+
+
+async def test_what_cannot_show_progress_is_refused_before_anything_is_done(
+    memory: Verbs,
+) -> None:
+    async def awaited(done: int, total: int) -> None: ...
+
+    await say(memory, *BLUE[:2])
+    for wrong in (5, awaited):
+        with pytest.raises(ConfigurationError, match="on_progress= is a plain function"):
+            await memory.consolidate(on_progress=wrong)
+        with pytest.raises(ConfigurationError, match="on_progress= is a plain function"):
+            await memory.add_document("Tea.", source="a.md", user="ana", on_progress=wrong)
+    assert len(await shown(memory)) == 2
+    assert await memory.list(user="ana", types=("source",)) == []
 
 
 async def test_one_owner_is_named_and_others_are_left(memory: Verbs) -> None:

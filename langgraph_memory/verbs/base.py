@@ -46,6 +46,9 @@ from langgraph_memory.versions import Decision
 
 logger = logging.getLogger(__name__)
 
+Progress = Callable[[int, int], None]
+"""Is told how much is done, and how much there is to do."""
+
 
 class Verbs:
     """A store with what reads and writes it; `Memory` adds the verbs."""

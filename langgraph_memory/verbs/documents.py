@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph_memory import arguments, documents
+from langgraph_memory import arguments, checks, documents
 from langgraph_memory.documents import Replacement
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.locks import DOCUMENT_LOCKS
 from langgraph_memory.operations import all_ops, batches, read_records
 from langgraph_memory.records import Source
 from langgraph_memory.scope import Owner
-from langgraph_memory.verbs.base import Verbs
-
-Progress = Callable[[int, int], None]
-"""Is told how many chunks are written, and how many there are to write."""
+from langgraph_memory.verbs.base import Progress, Verbs
 
 
 class Documents(Verbs):
@@ -30,7 +27,7 @@ class Documents(Verbs):
         text: str | Path,
         *,
         user: str,
-        source: str | None = None,
+        source: str | Path | None = None,
         project: str | None = None,
         agent: str | None = None,
         language: str | None = None,
@@ -66,6 +63,7 @@ class Documents(Verbs):
         replacement = self._replacement(
             text, source, user, project, agent, language=language, metadata=metadata
         )
+        checks.progress(on_progress)
         with DOCUMENT_LOCKS.hold(replacement.lock):
             while ops := replacement.next_ops(self.store.batch(replacement.read_ops(self._hybrid))):
                 total, done = replacement.written(ops), 0
@@ -81,7 +79,7 @@ class Documents(Verbs):
         text: str | Path,
         *,
         user: str,
-        source: str | None = None,
+        source: str | Path | None = None,
         project: str | None = None,
         agent: str | None = None,
         language: str | None = None,
@@ -91,6 +89,7 @@ class Documents(Verbs):
         """Async form of `add_document`."""
         split = partial(self._replacement, text, source, user, project, agent)
         replacement = await asyncio.to_thread(split, language=language, metadata=metadata)
+        checks.progress(on_progress)
         async with DOCUMENT_LOCKS.ahold(replacement.lock):
             while ops := replacement.next_ops(
                 await self.store.abatch(replacement.read_ops(self._hybrid))
@@ -106,7 +105,7 @@ class Documents(Verbs):
     def _replacement(
         self,
         text: str | Path,
-        source: str | None,
+        source: str | Path | None,
         user: str,
         project: str | None,
         agent: str | None,
@@ -114,7 +113,7 @@ class Documents(Verbs):
     ) -> Replacement:
         """Read and split a text; nothing is stored yet."""
         if isinstance(text, Path):
-            source, text = _name(text) if source is None else source, _content(text)
+            source, text = text if source is None else source, _content(text)
         return arguments.document(
             text,
             source=source,
@@ -133,7 +132,7 @@ class Documents(Verbs):
         namespaces = documents.with_sources([owner.namespace("document")])
         records = read_records(namespaces, self.store.batch(all_ops(namespaces, self._hybrid)))
         for source in documents.sources_with_leftovers(records):
-            with DOCUMENT_LOCKS.hold(documents.lock_of(owner, source)):
+            with DOCUMENT_LOCKS.hold((owner, source)):
                 found = self.store.batch(documents.stored_ops(owner, source, self._hybrid))
                 self._write(documents.leftovers(owner, source, found, self.clock()))
 
@@ -141,20 +140,19 @@ class Documents(Verbs):
         namespaces = documents.with_sources([owner.namespace("document")])
         found = await self.store.abatch(all_ops(namespaces, self._hybrid))
         for source in documents.sources_with_leftovers(read_records(namespaces, found)):
-            async with DOCUMENT_LOCKS.ahold(documents.lock_of(owner, source)):
+            async with DOCUMENT_LOCKS.ahold((owner, source)):
                 found = await self.store.abatch(documents.stored_ops(owner, source, self._hybrid))
                 await self._awrite(documents.leftovers(owner, source, found, self.clock()))
 
 
-def _name(path: Path) -> str:
-    """Return a path as text; bytes of it that are no text are escaped, so that two stay two."""
-    return path.as_posix().encode(errors="backslashreplace").decode()
-
-
 def _content(path: Path) -> str:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError("it is a folder, a pipe or a device")  # of which some never end
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            files = f"Path({str(path)!r}).rglob('*.md')"
+            raise OSError(f"it is a folder: add its files one by one, such as those of {files}")
+        if not stat.S_ISREG(mode):
+            raise OSError("it is a pipe or a device")  # of which some never end
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error

@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph_memory import arguments, episodic
 from langgraph_memory.background import Key, Work
-from langgraph_memory.episodic import found_episode, messages_of, rated
+from langgraph_memory.episodic import episode_hits, found_episode, messages_of, rated
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.open_episode import OpenEpisode
 from langgraph_memory.operations import ALL, get_op, newest_op, put_op, read_record, read_records
@@ -44,7 +44,7 @@ class Episodes(Reading, Reflecting):
             outcome: `completed` (no error, not judged), `success`, `partial`, `failure`,
                 `cancelled`, or `interrupted` (it has stopped, and may go on).
             duration_ms: How long it took.
-            token_cost: What the models reported.
+            token_cost: Tokens that the models reported.
             quality_score: 0 to 1, if somebody judged it.
             notes: Anything else.
             error: What went wrong.
@@ -122,7 +122,7 @@ class Episodes(Reading, Reflecting):
         return episode
 
     def episode(
-        self, *, user: str, task: str, thread_id: str | None = None, turn_id: str | None = None
+        self, task: str, *, user: str, thread_id: str | None = None, turn_id: str | None = None
     ) -> OpenEpisode:
         """Log what a block of code does as an episode, with the time it takes.
 
@@ -133,15 +133,15 @@ class Episodes(Reading, Reflecting):
         exception goes on. One that LangGraph's `interrupt` leaves is not over, and not logged.
 
         Args:
-            user: Whose memory it is.
             task: What is to be done.
+            user: Whose memory it is.
             thread_id: The session it belongs to.
             turn_id: As in `log_episode`.
 
         Example:
             >>> from langgraph_memory import ChromaStore, Memory
             >>> memory = Memory(ChromaStore.in_memory())
-            >>> with memory.episode(user="c-2291", task="Ship order 17") as episode:
+            >>> with memory.episode("Ship order 17", user="c-2291") as episode:
             ...     episode.approach = "By courier"
             >>> episode.record.outcome
             'completed'
@@ -153,7 +153,7 @@ class Episodes(Reading, Reflecting):
 
     def rate_episode(
         self, id: str, score: float, *, user: str, outcome: Outcome | None = None, notes: str = ""
-    ) -> Change:
+    ) -> Change[Episode]:
         """Say how well a task was done.
 
         Args:
@@ -175,7 +175,7 @@ class Episodes(Reading, Reflecting):
 
     async def arate_episode(
         self, id: str, score: float, *, user: str, outcome: Outcome | None = None, notes: str = ""
-    ) -> Change:
+    ) -> Change[Episode]:
         """Async form of `rate_episode`."""
         owner, rating = writer(user), arguments.rating(score, outcome, notes, self.redact)
         async with OWNER_LOCKS.ahold(owner):
@@ -186,7 +186,7 @@ class Episodes(Reading, Reflecting):
 
     def recall_episodes(
         self, task: str, *, user: str, outcome: Outcome | None = None, limit: int = 3
-    ) -> list[Hit]:
+    ) -> list[Hit[Episode]]:
         """Find past tasks that are like one at hand, best first.
 
         Args:
@@ -196,14 +196,14 @@ class Episodes(Reading, Reflecting):
             limit: How many at most.
         """
         asked = arguments.precedents(outcome, limit)
-        return list(self.recall(task, user=user, **asked).hits)
+        return episode_hits(self.recall(task, user=user, **asked))
 
     async def arecall_episodes(
         self, task: str, *, user: str, outcome: Outcome | None = None, limit: int = 3
-    ) -> list[Hit]:
+    ) -> list[Hit[Episode]]:
         """Async form of `recall_episodes`."""
         asked = arguments.precedents(outcome, limit)
-        return list((await self.arecall(task, user=user, **asked)).hits)
+        return episode_hits(await self.arecall(task, user=user, **asked))
 
     # -- what follows once an episode is kept --
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from langgraph_memory import arguments, listing
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import Erasure, all_ops, forget_ops, read_records
@@ -19,7 +21,7 @@ class Forgetting(Verbs):
         *,
         user: str,
         text: str | None = None,
-        source: str | None = None,
+        source: str | Path | None = None,
         everything: bool = False,
         project: str | None = None,
         agent: str | None = None,
@@ -35,7 +37,7 @@ class Forgetting(Verbs):
             user: Whose records.
             text: The whole text of notes, messages, tasks or chunks of documents; case and white
                 space are ignored.
-            source: The name of a source: all of its documents.
+            source: The name of a source, or its path: all of its documents.
             everything: All that the memory of the user, project or agent holds.
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
@@ -60,7 +62,7 @@ class Forgetting(Verbs):
         *,
         user: str,
         text: str | None = None,
-        source: str | None = None,
+        source: str | Path | None = None,
         everything: bool = False,
         project: str | None = None,
         agent: str | None = None,

@@ -10,10 +10,10 @@ from langgraph.store.base import GetOp
 
 from langgraph_memory import arguments, listing
 from langgraph_memory.operations import get_op, read_record
-from langgraph_memory.recalling import lesson_ops, with_lessons
+from langgraph_memory.recalling import lesson_ops, with_found, with_lessons
 from langgraph_memory.records import Document, Kind, Recalled, Record, Source
 from langgraph_memory.retention import unexpired
-from langgraph_memory.scope import Owner, RecordType, writer
+from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
 from langgraph_memory.verbs.base import Verbs
 
 Records = list[Record]  # in the class, `list` is a verb
@@ -79,9 +79,10 @@ class Reading(Verbs):
             question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
             results = self.store.batch(ops)
         recalled = question.answer(results, self._ranking, as_of or self.clock())
-        if ops := lesson_ops(recalled):
-            recalled = with_lessons(recalled, self.store.batch(ops), as_of, self.clock())
-        return recalled
+        asked: list[GetOp] = []
+        while (ops := lesson_ops(recalled)) and ops != asked:
+            recalled, asked = with_found(recalled, self.store.batch(ops)), ops
+        return with_lessons(recalled, as_of, self.clock())
 
     async def arecall(
         self,
@@ -122,9 +123,10 @@ class Reading(Verbs):
             question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
             results = await self.store.abatch(ops)
         recalled = question.answer(results, self._ranking, as_of or self.clock())
-        if ops := lesson_ops(recalled):
-            recalled = with_lessons(recalled, await self.store.abatch(ops), as_of, self.clock())
-        return recalled
+        asked: list[GetOp] = []
+        while (ops := lesson_ops(recalled)) and ops != asked:
+            recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
+        return with_lessons(recalled, as_of, self.clock())
 
     def list(
         self,
@@ -154,7 +156,7 @@ class Reading(Verbs):
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
         """
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(self._records(namespaces))[offset : offset + limit]
 
@@ -173,7 +175,7 @@ class Reading(Verbs):
         agent: str | None = None,
     ) -> Records:
         """Async form of `list`."""
-        choice = _choice(kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(await self._arecords(namespaces))[offset : offset + limit]
 
@@ -208,8 +210,8 @@ class Reading(Verbs):
 
 def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:
     """Return the operations that read a record, and the source of a document."""
-    id = arguments.check_record_id(id)
-    ops = [get_op(namespace, id) for namespace in arguments.namespaces(owner)]
+    namespaces, id = arguments.namespaces(owner), check_record_id(id)
+    ops = [get_op(namespace, id) for namespace in namespaces]
     return [*ops, get_op(owner.namespace("source"), id.partition("-")[0])]
 
 
@@ -221,19 +223,3 @@ def _got(id: str, found: Sequence[Any]) -> Record | None:
         holds = isinstance(source, Source) and source.edition == record.edition
         return record if holds else None
     return record or (source if source is not None and source.id == id else None)
-
-
-def _choice(
-    kinds: Sequence[Kind] | None,
-    contains: str | None,
-    filter: Mapping[str, Any] | None,
-    status: str | None,
-    limit: int,
-    offset: int,
-) -> listing.Choice:
-    arguments.check_contains(contains)
-    arguments.check_kinds(kinds or ())
-    arguments.checked_filter(filter or {})
-    arguments.check_status(status)
-    arguments.check_page(limit, offset)
-    return listing.Choice(kinds, contains, filter, status)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from langgraph_memory import arguments, merging
+from langgraph_memory import arguments, checks, merging
 from langgraph_memory.consolidation import left, plan, remaining, writes
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
@@ -16,7 +16,7 @@ from langgraph_memory.merging import Comparison, Merge, MergeAnswer, Question
 from langgraph_memory.operations import OWNERS, change_ops, owners_of
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner
-from langgraph_memory.store.rebuild import Progress
+from langgraph_memory.verbs.base import Progress
 from langgraph_memory.verbs.documents import Documents
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ class Upkeep(Documents):
             ConfigurationError: If there is no model of the name that was given.
         """
         owner = arguments.consolidated(user, project, agent, max_notes)
+        checks.progress(on_progress)
         owners = [owner] if owner else owners_of(self.store.batch([OWNERS])[0])
         changes: list[Change] = []
         failures = _Failures()
@@ -86,6 +87,7 @@ class Upkeep(Documents):
     ) -> list[Change]:
         """Async form of `consolidate`."""
         owner = arguments.consolidated(user, project, agent, max_notes)
+        checks.progress(on_progress)
         owners = [owner] if owner else owners_of((await self.store.abatch([OWNERS]))[0])
         changes: list[Change] = []
         failures = _Failures()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.consolidation import Labelled, labelled, measure, score, table
+from benchmarks.consolidation import Labelled, labelled_memories, measure, score, table
 from langgraph_memory.embedding import Embedder, UniversalSentenceEncoder
 from langgraph_memory.similarity import EMBEDDED
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "consolidation.md"
 
 @pytest.fixture(scope="module")
 def memories(encoder: UniversalSentenceEncoder) -> list[Labelled]:
-    return labelled(Embedder(encoder))
+    return labelled_memories(Embedder(encoder))
 
 
 def test_the_page_has_the_table_of_a_run(memories: list[Labelled]) -> None:

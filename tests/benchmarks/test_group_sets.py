@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from math import comb
-from pathlib import Path
-from typing import Any
 
+from benchmarks.labelled import read
 from langgraph_memory.records import KINDS, normalise
 
-SETS = Path(__file__).parents[2] / "benchmarks" / "sets"
 HAN, LATIN = re.compile("[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
-
-
-def read(name: str) -> list[dict[str, Any]]:
-    lines = (SETS / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 MEMORIES = read("groups.jsonl")

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.labelled import read
 from langgraph_memory.redaction import redact_secrets
 
-SETS = Path(__file__).parents[2] / "benchmarks" / "sets"
 RELATIONS = ("same", "update", "contradiction", "additive", "unrelated")
-
-
-def read(name: str) -> list[dict[str, Any]]:
-    lines = (SETS / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 PAIRS = read("pairs.jsonl")

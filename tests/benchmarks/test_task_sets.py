@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
+from benchmarks.labelled import read
 from langgraph_memory.records import OUTCOMES
 
-SETS = Path(__file__).parents[2] / "benchmarks" / "sets"
 HAN = re.compile("[\u4e00-\u9fff]")
 ENGLISH = ("code", "data", "travel", "ops")
 CHINESE = ("coffee", "office", "research", "health")
-
-
-def read(name: str) -> list[dict[str, Any]]:
-    lines = (SETS / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 EPISODES = {episode["id"]: episode for episode in read("episodes.jsonl")}

@@ -219,6 +219,24 @@ async def test_small_talk_makes_no_episode(
     assert episodes(memory, "ana") == []
 
 
+@pytest.mark.parametrize("order", ["Deploy to staging", "重启服务器"])
+async def test_an_order_of_few_words_that_came_to_nothing_is_not_small_talk(
+    memory: Memory, recorder: EpisodeRecorder, call: Way, order: str
+) -> None:
+    graph = in_order(failing(ConnectionError("no route")))
+    for said in (order, "Hello!"):
+        with pytest.raises(ConnectionError):
+            await call(graph, say(said), of(recorder))
+    assert (only(memory).task, only(memory).outcome) == (order, "failure")
+
+
+async def test_a_rule_of_one_s_own_also_decides_about_runs_that_fail(call: Way) -> None:
+    memory = Memory(InMemoryStore(), is_task=lambda asked, tools: False)
+    with pytest.raises(ConnectionError):
+        await call(in_order(failing(ConnectionError())), say(ORDER), of(EpisodeRecorder(memory)))
+    assert episodes(memory, "ana") == []
+
+
 async def test_what_the_memory_asks_a_model_for_itself_is_not_the_task_s_cost(
     shape: Shape, call: Way
 ) -> None:
@@ -799,7 +817,7 @@ async def test_a_run_without_a_user_is_refused_before_any_model_is_asked(
 ) -> None:
     model = noting()
     graph = in_order(lambda state: {"messages": [model.invoke(messages_of(state))]})
-    with pytest.raises(MissingUserError, match="metadata"):
+    with pytest.raises(MissingUserError, match=r"metadata[^$]*configurable"):
         await way(graph, say(ORDER), of(recorder, user=None))
     assert model.calls == []
     assert len(recorder._open) == 0
@@ -816,6 +834,12 @@ async def test_the_user_may_be_told_by_the_metadata_or_once_and_for_all(
     assert (only(memory, "eva").task, only(memory, "bo").task) == (ORDER, ORDER)
     with pytest.raises(MissingUserError):
         await call(graph, say(ORDER), of(by_key, user="ana"))
+
+
+def test_what_reads_the_task_is_a_function(memory: Memory) -> None:
+    wrong: Any = "Ship my order"
+    with pytest.raises(ConfigurationError, match="task= is a function"):
+        EpisodeRecorder(memory, task=wrong)
 
 
 async def test_a_recorder_for_one_user_refuses_another_s_run(memory: Memory, call: Way) -> None:
@@ -851,7 +875,7 @@ async def test_a_memory_that_fails_leaves_the_answer_and_an_error_in_the_log(
     recorder = EpisodeRecorder(Memory(BrokenStore()))
     graph = in_order(answering("4 euros."))
     assert answer(await call(graph, say(ORDER), of(recorder))) == "4 euros."
-    (logged,) = [each for each in caplog.records if each.name == "langgraph_memory.episodes"]
+    (logged,) = [each for each in caplog.records if each.name == "langgraph_memory.recorder"]
     assert logged.levelno == logging.ERROR
     assert "disk full" in (logged.exc_text or "")
     with pytest.raises(ValueError, match="of the node"):  # and not of the memory

@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.callbacks import GraphCallbackHandler, GraphInterruptEvent, GraphResumeEvent
 from langgraph.types import Command
 
-from langgraph_memory import arguments
+from langgraph_memory import arguments, settings, small_talk
 from langgraph_memory.calling import TAG_MEMORY
 from langgraph_memory.episodic import ending
 from langgraph_memory.errors import ConfigurationError, MissingUserError
@@ -74,7 +74,7 @@ class EpisodeRecorder(GraphCallbackHandler):
             raise ConfigurationError(f"task= is a function of the graph's input, got {task!r}")
         self._memory = memory
         self._user = user if user is None or callable(user) else check_id("user", user)
-        self._task = task
+        self._task = settings.task_reader(task)
         self._open = OpenRuns()
 
     # -- what LangChain and LangGraph tell --
@@ -211,18 +211,22 @@ class EpisodeRecorder(GraphCallbackHandler):
                 self._learn(turn, outputs)
                 if turn.resumed and turn.earlier is None:
                     return  # there was nothing to do
-            if (task := self._task_of(turn)) is not None:
+            if (task := self._task_of(turn, error)) is not None:
                 self._memory.keep_episode(self._episode(turn, task, error))
 
-    def _task_of(self, turn: Turn) -> str | None:
+    def _task_of(self, turn: Turn, error: BaseException | None) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""
         asked = None if self._task is not None else turn.asked or turn.given
         if turn.earlier is not None:  # what was said may have been edited since
             return (asked.text if asked is not None else "") or turn.earlier.task
         if asked is None:
             return turn.task or None
-        if not self._memory.is_task(asked.text, list(turn.tools)):
-            return None
+        is_task = self._memory.is_task
+        if not is_task(asked.text, list(turn.tools)):
+            # Few words may be an order, and one that came to nothing is not to be lost.
+            ended = error is None and not turn.interrupted
+            if ended or is_task is not small_talk.is_task or small_talk.is_courtesy(asked.text):
+                return None
         return asked.text or "(a message without text)"
 
     def _episode(self, turn: Turn, task: str, error: BaseException | None) -> Episode:
@@ -268,7 +272,8 @@ def _user_of(given: str | UserOf | None, metadata: Metadata) -> str:
             "this run does not tell its EpisodeRecorder whose it is. Add one of:\n"
             '  graph.invoke(..., sessions.config(user="c-2291", thread_id="..."))\n'
             '  graph.invoke(..., {"metadata": {"user_id": "c-2291"}, ...})\n'
-            '  EpisodeRecorder(memory, user=lambda metadata: metadata["customer"])'
+            '  EpisodeRecorder(memory, user=lambda metadata: metadata["customer"])\n'
+            "A user_id in `configurable` or in the run's context is not shown to callbacks."
         )
     return check_id("user", user)
 

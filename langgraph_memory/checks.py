@@ -1,0 +1,130 @@
+"""Single arguments: refused, or returned as they are kept. Each message names the argument."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from numbers import Real
+from typing import Any
+
+from langgraph_memory.embedding import replace_surrogates
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.operations import value_filter
+from langgraph_memory.records import RECORD_CLASSES
+from langgraph_memory.redaction import Redact
+from langgraph_memory.scope import RecordType
+from langgraph_memory.store.filters import check_filter
+from langgraph_memory.store.rows import encode_value
+
+
+def text(name: str, given: object, redact: Redact) -> str:
+    """Return a text as it is kept: without secrets, and without what cannot be stored."""
+    if not isinstance(given, str) or not given.strip():
+        raise ConfigurationError(f"{name}= is a non-empty text, got {given!r}")
+    return redact(replace_surrogates(given)).strip()
+
+
+def any_text(name: str, given: object, redact: Redact) -> str:
+    """Return a text that may be empty as it is kept."""
+    if not isinstance(given, str):
+        raise ConfigurationError(f"{name}= is a text, got {given!r}")
+    return redact(replace_surrogates(given))
+
+
+def thread_id(given: object) -> str:
+    """Return the id of a thread as text."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
+    if not isinstance(given, str) or not given:
+        raise ConfigurationError(f"thread_id= is a non-empty text, got {given!r}")
+    return replace_surrogates(given)
+
+
+def turn_id(given: object) -> str | None:
+    """Return the id of the message that began a turn as text, if it has one."""
+    if isinstance(given, bool) or not isinstance(given, str | int | None):
+        raise ConfigurationError(f"turn_id= is the id of a message, got {given!r}")
+    return None if given in (None, "") else str(given)
+
+
+def ids(name: str, given: Any) -> tuple[str, ...]:
+    """Return the ids of a sequence."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    found = tuple(given) if several else (None,)
+    if not all(isinstance(id, str) for id in found):
+        raise ConfigurationError(f"{name}= is a sequence of ids, got {given!r}")
+    return tuple(map(replace_surrogates, found))
+
+
+def one_of(name: str, given: object, choices: Sequence[str]) -> None:
+    """Refuse what is not among the choices."""
+    if given not in choices:
+        raise ConfigurationError(f"{name}= is one of {', '.join(choices)}; got {given!r}")
+
+
+def each_of(name: str, given: object, choices: Sequence[str]) -> None:
+    """Refuse what is no sequence of choices."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigurationError(f"{name}= is a sequence such as ({given!r},), got {given!r}")
+    for value in given:
+        one_of(name, value, choices)
+
+
+def flag(name: str, given: object) -> bool:
+    """Return what is true or false."""
+    if not isinstance(given, bool):
+        raise ConfigurationError(f"{name}= is True or False, got {given!r}")
+    return given
+
+
+def unit(name: str, given: object) -> float:
+    """Return a number from 0 to 1 as a float: Chroma finds a whole number by other filters."""
+    number = isinstance(given, Real) and not isinstance(given, bool)  # also one of numpy's
+    if not number or not 0 <= given <= 1:  # type: ignore[operator]  # it is a number
+        raise ConfigurationError(f"{name}= is a number from 0 to 1, got {given!r}")
+    return float(given)  # type: ignore[arg-type]  # as above
+
+
+def count(name: str, given: object, least: int = 0) -> int:
+    """Return a whole number of `least` or more."""
+    if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        raise ConfigurationError(f"{name}= is a whole number of {least} or more, got {given!r}")
+    return given
+
+
+def metadata(given: object) -> dict[str, Any]:
+    """Return metadata as it is kept: a JSON object."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise ConfigurationError(f"metadata= is a dict with text keys, got {given!r}")
+    try:
+        kept: dict[str, Any] = json.loads(encode_value(given))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"metadata=: {error}") from error
+    return kept
+
+
+def progress(given: object) -> None:
+    """Refuse what cannot be called, before the work begins that it would be told of."""
+    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+        raise ConfigurationError(
+            "on_progress= is a plain function of what is done and of all there is to do, such as "
+            f"print; got {given!r}"
+        )
+
+
+def record_filter(given: Mapping[str, Any], types: Iterable[RecordType]) -> Mapping[str, Any]:
+    """Return a filter; refuse one that names what no record of these types can have."""
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"filter= is a dict, got {given!r}")
+    check_filter(value_filter(given))
+    names = {each.name for type in types for each in fields(RECORD_CLASSES[type])}
+    names -= {"id", "owner"}  # not in what is stored
+    unknown = set() if "metadata" in names else given.keys() - names
+    if types and unknown:  # else they are keys of the metadata
+        raise ConfigurationError(
+            f"filter= names {', '.join(map(repr, sorted(unknown)))}; the fields of these types "
+            f"({', '.join(types)}) are {', '.join(sorted(names))}"
+        )
+    return given

@@ -1,0 +1,84 @@
+"""What a `Memory`, or an `EpisodeRecorder`, is made with: checked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.runnables import Runnable
+
+from langgraph_memory import checks
+from langgraph_memory.calling import ChatModel
+from langgraph_memory.drafts import Extracting
+from langgraph_memory.episodic import Evaluator
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.small_talk import IsTask, is_task
+
+
+def evaluator(given: Evaluator | None) -> Evaluator | None:
+    """Refuse what cannot be called in the background."""
+    called = (given, getattr(given, "__call__", None))  # noqa: B004  # of an object it is that
+    if given is not None and (not callable(given) or any(map(inspect.iscoroutinefunction, called))):
+        raise ConfigurationError(
+            "evaluator= is a plain function of an episode and its messages that returns a score "
+            f"from 0 to 1; got {given!r}"
+        )
+    return given
+
+
+def task_rule(given: IsTask | None) -> IsTask:
+    """Return the rule of which turns are worth an episode."""
+    if given is not None and not callable(given):
+        raise ConfigurationError(
+            f"is_task= is a function of what was asked and the tools' names, got {given!r}"
+        )
+    return given or is_task
+
+
+def task_reader(given: Callable[[Any], str] | None) -> Callable[[Any], str] | None:
+    """Refuse what cannot tell a recorder from a graph's input what is to be done."""
+    if given is not None and not callable(given):
+        raise ConfigurationError(
+            "task= is a function of the graph's input that returns a text, such as "
+            f"lambda given: given['ticket']; got {given!r}"
+        )
+    return given
+
+
+def extracting(
+    *,
+    every_n_turns: int,
+    retries: int,
+    accept: Accept | None,
+    review: bool,
+    min_importance: float,
+    time_zone: str,
+) -> Extracting:
+    """Return how notes are extracted."""
+    if accept is not None and not callable(accept):
+        raise ConfigurationError(f"accept= is a function of a Candidate, got {accept!r}")
+    zone_of(time_zone)
+    return Extracting(
+        checks.count("every_n_turns", every_n_turns, least=1),
+        checks.count("retries", retries),
+        accept,
+        checks.flag("review", review),
+        checks.unit("min_importance", min_importance),
+        time_zone,
+    )
+
+
+def chat_model(model: object) -> ChatModel | str:
+    """Refuse what cannot be asked."""
+    if isinstance(model, Runnable) or (isinstance(model, str) and model.strip()):
+        return model
+    raise ConfigurationError(
+        f"model= is a chat model, or a name such as 'openai:gpt-4o-mini'; got {model!r}"
+    )
+
+
+def reflect_every(number: object) -> int | None:
+    """Refuse what is no number of episodes."""
+    return None if number is None else checks.count("reflect_every", number, least=1)
