@@ -212,7 +212,9 @@ class MessageColumns:
 
     def _row(self, item: Any) -> tuple[Any, ...]:
         value: Mapping[str, Any] = item.value
-        said = datetime.fromisoformat(str(value["created_at"]))
+        said = item.created_at
+        if "created_at" in value:
+            said = datetime.fromisoformat(str(value["created_at"]))
         text = str(value.get("text", ""))
         own = _ATTACHMENT.split(text, maxsplit=1)[0]
         return (

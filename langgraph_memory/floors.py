@@ -3,8 +3,8 @@
 Evidence is what the best record of a type has in common with the question, on a scale on which a
 cosine similarity of 1 and all the words of the question are 1 each. Of a message it is similarity,
 plus coverage (the share of the question's words that stand in it or around it), plus how close it
-is to the moment asked for. Of what stands alone it is similarity plus the square of coverage: a word
-or two in common are no evidence.
+is to the moment asked for. Of what stands alone it is similarity plus the square of coverage: a
+word or two in common are no evidence.
 
 The question is judged, by the best record: of what stands alone, others need half as much then, and
 messages nothing. What else ranks high is often what stands beside the answer: judged one by one,
@@ -33,11 +33,11 @@ class Floors:
     """Of questions that avoid the words of their notes .3 stay below, in Chinese .02; of everyday
     questions about other subjects .84, in the Chinese memory .3 (`benchmarks/sets/recall_*`)."""
     document: float = 0.3
-    """Of 33 questions that pages of docs/ and a handbook answer 3 stay below, and all of 33 about
+    """Of 33 questions that pages of docs/ and a handbook answer 3 stay below, and 31 of 33 about
     other subjects."""
     episode: float = 0.2
-    """Below it are .02 of the tasks like a logged one, and .64 of the questions about other subjects
-    (`benchmarks/episodes.py`)."""
+    """Below it are .02 of the tasks like a logged one, and .64 of the questions about other
+    subjects (`benchmarks/episodes.py`)."""
 
     def of(self, type: RecordType) -> float:
         """Return the floor of a type that can be recalled."""

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cache
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Generic, Literal, Self, get_args
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
 
 from typing_extensions import TypeVar
 
@@ -55,20 +56,21 @@ class _Stored:
     def to_value(self) -> dict[str, Any]:
         """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
         value: dict[str, Any] = {}
-        for name in _field_names(type(self)):
+        for name in _form_of(type(self)).names:
             value[name] = _json_of(getattr(self, name))
         return value
 
     @classmethod
     def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
         """Read a record from a store; fields that a later version added are passed over."""
-        known = {name: value[name] for name in _field_names(cls) if name in value}
-        for name in _TIMES & known.keys():
-            if known[name] is not None:
+        names, times, tuples = _form_of(cls)
+        known = {name: value[name] for name in names if name in value}
+        for name in times:
+            if known.get(name) is not None:
                 known[name] = datetime.fromisoformat(known[name])
-        for name, content in known.items():
-            if isinstance(content, list):
-                known[name] = tuple(content)
+        for name in tuples:
+            if name in known:
+                known[name] = tuple(known[name])
         if known.get("metadata"):
             known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
         if known.get("replaced"):
@@ -76,28 +78,22 @@ class _Stored:
         return cls(id=key, owner=owner, **known)
 
 
-def _field_names(cls: Any) -> tuple[str, ...]:
-    names = _NAMES.get(cls)
-    if names is None:
-        names = tuple(f.name for f in fields(cls) if f.name not in ("id", "owner"))
-        _NAMES[cls] = names
-    return names
+class _Form(NamedTuple):
+    """The fields of a record that lie in its value, and those that JSON has no type for."""
+
+    names: tuple[str, ...]
+    times: tuple[str, ...]
+    tuples: tuple[str, ...]
 
 
-_NAMES: dict[Any, tuple[str, ...]] = {}  # a recall reads fifty records
-
-
-_TIMES = frozenset(
-    {
-        "created_at",
-        "updated_at",
-        "edited_at",
-        "valid_from",
-        "valid_until",
-        "own_end",
-        "reflected_at",
-    }
-)
+@cache  # a recall reads fifty records
+def _form_of(cls: Any) -> _Form:
+    types = {f.name: str(f.type) for f in fields(cls) if f.name not in ("id", "owner")}
+    return _Form(
+        tuple(types),
+        tuple(name for name, type in types.items() if type.startswith("datetime")),
+        tuple(name for name, type in types.items() if type.startswith("tuple")),
+    )
 
 
 def _json_of(content: Any) -> Any:

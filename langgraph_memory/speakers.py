@@ -38,9 +38,8 @@ class Speakers:
         """Return the number of a speaker, a new one for a new name."""
         number = self._numbers.get(name)
         if number is None:
-            number = len(self._numbers)
-            self._add(_folded(name), number)
-            self._numbers[name] = number  # last: a reader in another thread counts these
+            number = self._numbers[name] = len(self._numbers)
+            self._add(_folded(name), number)  # last: whoever finds the number counts it as well
         return number
 
     def named_in(self, question: str) -> tuple[set[int], str]:

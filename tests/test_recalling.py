@@ -192,6 +192,69 @@ async def test_what_was_said_many_times_is_found_as_well_as_what_was_said_once(
     assert often.score == pytest.approx(once.score)
 
 
+async def test_a_message_is_found_by_what_was_said_around_it(memory: Verbs) -> None:
+    turns = ("What about the grinder?", "It went to my aunt", "Fine", "Now for the taxes")
+    await say(memory, *turns)
+    await say(memory, *(f"small talk number {i}" for i in range(40)), thread="other")
+    found = texts(await memory.recall("grinder", user="ana", types=("message",), limit=3))
+    assert sorted(found[:2]) == ["It went to my aunt", "What about the grinder?"]
+
+
+async def test_notes_messages_and_documents_compare(fluent_memory: Memory) -> None:
+    """Whatever answers best is first, of whichever type it is."""
+    said = ["My sister Lucia moved to Lima", "How does she like it?", "She loves the food there"]
+    for i, text in enumerate(said):
+        message = HumanMessage(text, id=str(i)) if i % 2 == 0 else AIMessage(text, id=str(i))
+        fluent_memory.log_turn([message], user="ana", thread_id="t")
+    for note in ("Brews with a moka pot", "Is allergic to peanuts", "Pays by card"):
+        fluent_memory.remember(note, user="ana")
+    page = "# Returns\n\nUnopened bags can be returned within 30 days."
+    fluent_memory.add_document(page, source="faq.md", user="ana")
+    for question, type, text in (
+        ("Which pot does she brew with?", "note", "Brews with a moka pot"),
+        ("Can unopened bags be returned?", "document", page),
+        ("Where did Lucia move to?", "message", said[0]),
+        ("对什么过敏？", "note", "Is allergic to peanuts"),
+    ):
+        first = fluent_memory.recall(question, user="ana").hits[0]
+        assert (first.record.type, first.text) == (type, text), question
+
+
+async def test_a_note_and_the_message_it_came_from_are_one_hit(
+    store: BaseStore, clock: ManualClock, prefix: str
+) -> None:
+    item = {"message": 1, "kind": "fact", "quote": "a moka pot", "text": "Has a moka pot"}
+    model = ScriptedChatModel([{"notes": [item]}])
+    memory = Verbs(Memory(store, model=model, clock=clock), prefix)
+    await memory.log_turn([("user", "I have a moka pot")], user="ana", thread_id="t")
+    await memory.extract(user="ana")
+    asked: dict[str, Any] = {"user": "ana", "min_relevance": 0}
+    assert texts(await memory.recall("moka pot", **asked)) == ["Has a moka pot"]
+    said = await memory.recall("moka pot", types=("message",), **asked)
+    assert texts(said) == ["I have a moka pot"]
+
+
+async def test_the_words_of_a_project_that_are_the_users_too_are_one_hit(memory: Verbs) -> None:
+    await memory.remember("Opens at nine", user="ana", project="bar")
+    await memory.remember("opens at  NINE", user="ana")
+    await memory.remember("Opens at nine on weekdays", user="ana", project="bar")
+    recalled = await memory.recall("When does it open? At nine?", user="ana", project="bar")
+    assert sorted(texts(recalled)) == ["Opens at nine on weekdays", "opens at  NINE"]
+
+
+def test_a_conversation_too_large_for_memory_is_ranked_among_what_is_near(
+    clock: ManualClock,
+) -> None:
+    large = ChromaStore.in_memory(embed=HashingEmbeddings(), partition_limit=10)
+    with Memory(large, clock=clock) as memory:
+        said = [HumanMessage(f"small talk number {i}", id=str(i)) for i in range(40)]
+        memory.log_turn(said, user="ana", thread_id="t")
+        memory.log_turn(HumanMessage("The moka pot leaks", name="Omar"), user="ana", thread_id="t")
+        found = memory.recall("What did Omar say of the moka pot?", user="ana", types=("message",))
+        assert found.hits[0].text == "The moka pot leaks"
+        assert found.hits[0].parts["named"] == 1
+
+
 # -- by meaning ----------------------------------------------------------------------------------
 
 HOUSEHOLD = {
