@@ -30,6 +30,7 @@ from langgraph.types import Command, Overwrite
 from pydantic import BaseModel
 
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.followups import queries_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     MARK,
@@ -51,7 +52,6 @@ from langgraph_memory.runs import (
     Scopes,
     check_memory,
     current_run,
-    queries_of,
 )
 from langgraph_memory.scope import Scope
 

@@ -23,10 +23,9 @@ from langgraph.runtime import get_runtime
 from langgraph_memory import arguments
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.lexical import query_tokens
+from langgraph_memory.followups import in_turn
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
-    begins_turn,
     current_turn,
     is_said,
     last_user_message,
@@ -46,7 +45,6 @@ T = TypeVar("T")
 OnError = Literal["log", "raise"]
 
 _CANDIDATES = 50  # hits asked for, of which the quotas choose
-_FEW_TERMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ class Run:
         """Return the block for a query; an empty one if recalling fails and errors are logged.
 
         Args:
-            queries: What to recall; a later one is asked when nothing is known about those before.
+            queries: What to recall; the hits of several take turns.
             known: Messages that the model sees anyway.
             how: Quotas, budget and time.
         """
@@ -134,19 +132,11 @@ class Run:
 
     def _recalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
         asked = self._recall_args(known)
-        recalled = self.memory.recall(queries[0], **asked)
-        for query in queries[1:]:
-            if recalled.nothing_known:
-                recalled = self.memory.recall(query, **asked)
-        return recalled
+        return in_turn([self.memory.recall(query, **asked) for query in queries])
 
     async def _arecalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
         asked = self._recall_args(known)
-        recalled = await self.memory.arecall(queries[0], **asked)
-        for query in queries[1:]:
-            if recalled.nothing_known:
-                recalled = await self.memory.arecall(query, **asked)
-        return recalled
+        return in_turn([await self.memory.arecall(query, **asked) for query in queries])
 
     def _recall_args(self, known: Sequence[BaseMessage]) -> dict[str, Any]:
         return {
@@ -404,19 +394,6 @@ def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = N
         node=node,
         write=getattr(runtime, "stream_writer", None) or (lambda _: None),
     )
-
-
-def queries_of(messages: Sequence[BaseMessage]) -> list[str]:
-    """Return what to recall for a conversation: its latest user message.
-
-    One that says little by itself ("and the other one?", "还是老样子") may be about what the user
-    said before it: the two together are the second query.
-    """
-    asked = [text_of(m) for m in messages if begins_turn(m) and is_said(m)]
-    if not asked:
-        return [""]
-    few = len(set(query_tokens(asked[-1]))) <= _FEW_TERMS
-    return [asked[-1], "\n".join(asked[-2:])] if few and len(asked) > 1 else [asked[-1]]
 
 
 def _within(timeout: float | None, function: Callable[[], T]) -> T:
