@@ -21,6 +21,7 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from langgraph_memory import arguments
+from langgraph_memory.counting import CountTokens, check_counter
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.followups import in_turn
@@ -33,7 +34,7 @@ from langgraph_memory.messages import (
     token_cost,
     tool_names,
 )
-from langgraph_memory.prompts import memory_block
+from langgraph_memory.prompts import Block, memory_block
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
@@ -65,8 +66,10 @@ class RecallOptions:
     timeout: float | None
     """Seconds; `None` waits for ever."""
     on_error: OnError
+    count_tokens: CountTokens | None = None
 
     def __post_init__(self) -> None:
+        check_counter(self.count_tokens)
         if self.on_error not in ("log", "raise"):
             raise ConfigurationError(f"on_error= is 'log' or 'raise', got {self.on_error!r}")
         if not isinstance(self.quotas, Quotas):
@@ -114,7 +117,7 @@ class Run:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
             return self._failed(error, how.on_error)
-        return self._block(recalled, how, started)
+        return self._told(_block(recalled, how), started)
 
     async def arecall(
         self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
@@ -128,7 +131,7 @@ class Run:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
             return self._failed(error, how.on_error)
-        return self._block(recalled, how, started)
+        return self._told(await asyncio.to_thread(_block, recalled, how), started)
 
     def _recalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
         asked = self._recall_args(known)
@@ -155,8 +158,7 @@ class Run:
         logger.warning("recall failed; the agent answers without memory", exc_info=error)
         return ""
 
-    def _block(self, recalled: Recalled, how: RecallOptions, started: float) -> str:
-        block = memory_block(select(recalled, how.quotas), how.max_tokens)
+    def _told(self, block: Block, started: float) -> str:
         self._tell("memory.recalled", block.records, started)
         return block.text
 
@@ -394,6 +396,10 @@ def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = N
         node=node,
         write=getattr(runtime, "stream_writer", None) or (lambda _: None),
     )
+
+
+def _block(recalled: Recalled, how: RecallOptions) -> Block:
+    return memory_block(select(recalled, how.quotas), how.max_tokens, how.count_tokens)
 
 
 def _within(timeout: float | None, function: Callable[[], T]) -> T:

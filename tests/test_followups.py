@@ -34,7 +34,8 @@ def test_what_says_little_is_asked_alone_and_with_the_answer_before_it(text: str
 
 
 @pytest.mark.parametrize(
-    "text", ["How much does the gardener in Leeds charge for the hedge?", "我妈妈过生日想要一条什么围巾？"]
+    "text",
+    ["How much does the gardener in Leeds charge for the hedge?", "我妈妈过生日想要一条什么围巾？"],
 )
 def test_what_says_enough_is_asked_alone(text: str) -> None:
     assert queries_of([*BEFORE, HumanMessage(text)]) == [text]
