@@ -94,8 +94,7 @@ class Conversation(NamedTuple):
         padded = np.zeros(len(cosine) + 1, np.float32)
         padded[:-1] = cosine
         beside = padded[self.before[0]] + padded[self.after[0]]
-        likeness: Scores = (cosine + np.float32(NEIGHBOUR) * beside) / self.neighbours
-        return likeness
+        return ((cosine + NEIGHBOUR * beside) / self.neighbours).astype(np.float32, copy=False)
 
     def words(self, terms: Sequence[str], lexical: LexicalIndex) -> tuple[Scores, Scores]:
         """Score windows against the terms of a question.

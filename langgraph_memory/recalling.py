@@ -204,15 +204,15 @@ class Question:
             for type in self._searched_types
         ]
 
-    def _pushed_down(self, type: RecordType) -> dict[str, Any]:
-        """Return the filter on whole values."""
+    def _pushed_down(self, type: RecordType) -> dict[str, Any] | None:
+        """Return the filter on whole values; most types need none."""
         known: dict[str, Any] = {}
         if type == "note":
             never = ("proposed", *(() if self.as_of is not None else ("superseded", "archived")))
             known = {"status": {"$nin": never}} | ({} if self.as_of is not None else self._not_over)
         elif type == "document" and self.hidden:
             known = {"edition": {"$nin": sorted(self.hidden)}}
-        return ExtendedFilter({**known, **value_filter(self.filter or {})})
+        return ExtendedFilter({**known, **value_filter(self.filter or {})}) or None
 
     def _matched(
         self, searched: Sequence[Any], ranking: Ranking
@@ -269,7 +269,7 @@ class Question:
 
     def _asked_for(self, type: RecordType, lists: Iterator[Any]) -> list[SearchItem]:
         """Return what a store that does not take our own operations found of a type, filtered."""
-        filter = self._pushed_down(type)
+        filter = self._pushed_down(type) or {}
         return [
             item
             for namespace in self._namespaces(type)

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
 
@@ -87,14 +86,19 @@ class _Form(NamedTuple):
     tuples: tuple[str, ...]
 
 
-@cache  # a recall reads fifty records
 def _form_of(cls: Any) -> _Form:
-    types = {f.name: str(f.type) for f in fields(cls) if f.name not in ("id", "owner")}
-    return _Form(
-        tuple(types),
-        tuple(name for name, type in types.items() if type.startswith("datetime")),
-        tuple(name for name, type in types.items() if type.startswith("tuple")),
-    )
+    form = _FORMS.get(cls)
+    if form is None:
+        types = {f.name: str(f.type) for f in fields(cls) if f.name not in ("id", "owner")}
+        form = _FORMS[cls] = _Form(
+            tuple(types),
+            tuple(name for name, type in types.items() if type.startswith("datetime")),
+            tuple(name for name, type in types.items() if type.startswith("tuple")),
+        )
+    return form
+
+
+_FORMS: dict[Any, _Form] = {}  # a recall reads fifty records
 
 
 def _json_of(content: Any) -> Any:

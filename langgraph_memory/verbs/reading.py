@@ -51,7 +51,7 @@ class Reading(Verbs):
             filter: A LangGraph filter on fields of the records (`thread_id`, `speaker`, ...) and
                 on the metadata of notes and documents.
             limit: How many hits at most.
-            min_relevance: Replaces the floor of the ranking; 0 switches it off.
+            min_relevance: Replaces the floors (`Floors`) of all types; 0 switches them off.
             as_of: What was known at this moment, aware, instead of now.
             thread_id: The session that is going on: `recent` is of another one, and so are past
                 tasks.
