@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore
 
 from langgraph_memory import settings
@@ -35,6 +36,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
             `init_chat_model`, which is resolved at first use. Without one, notes come from
             `remember`.
         ranking: How hits are scored.
+        reranker: A LangChain document compressor (a cross-encoder, say) that puts the best hits of
+            a recall into its own order; if it fails, theirs stays. The nodes' `timeout` counts it.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
         debounce: Seconds that work in the background waits for further turns of its thread.
         keep_messages: Whether messages stay once the model has made notes of them. If not, digests
@@ -71,6 +74,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         *,
         model: ChatModel | str | None = None,
         ranking: Ranking | None = None,
+        reranker: BaseDocumentCompressor | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
         debounce: float = DEBOUNCE,
         keep_messages: bool = True,
@@ -97,6 +101,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl
         self.ranking = ranking or Ranking()
+        self.reranker = settings.reranker(reranker)
         self.redact = redact or no_redaction
         self.clock = clock
         self.is_task = settings.task_rule(is_task)

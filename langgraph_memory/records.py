@@ -402,7 +402,8 @@ class Hit(Generic[Found_co]):
 
     Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the floor looks at),
     `relevance`, `recency`, `importance`. Of a message besides: `likeness` (the cosine similarity of
-    its window), `named`, `moment`, `answers`, `kind`."""
+    its window), `named`, `moment`, `answers`, `kind`. A reranker adds `rerank`, its own score, and
+    puts the hits into its own order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from langchain_core.documents import BaseDocumentCompressor
 from langchain_core.runnables import Runnable
 
 from langgraph_memory import checks
@@ -43,6 +44,16 @@ def task_reader(given: Callable[[Any], str] | None) -> Callable[[Any], str] | No
         raise ConfigurationError(
             "task= is a function of the graph's input that returns a text, such as "
             f"lambda given: given['ticket']; got {given!r}"
+        )
+    return given
+
+
+def reranker(given: BaseDocumentCompressor | None) -> BaseDocumentCompressor | None:
+    """Refuse what reorders nothing."""
+    if given is not None and not isinstance(given, BaseDocumentCompressor):
+        raise ConfigurationError(
+            "reranker= is a LangChain document compressor, such as CrossEncoderReranker or "
+            f"CohereRerank; got {given!r}"
         )
     return given
 

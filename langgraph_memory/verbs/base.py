@@ -15,6 +15,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore, PutOp
 
 from langgraph_memory import rulings
@@ -61,6 +62,7 @@ class Verbs:
     keep_messages: bool
     message_ttl: float | None
     ranking: Ranking
+    reranker: BaseDocumentCompressor | None
     redact: Callable[[str], str]
     clock: Clock
     extracting: Extracting
