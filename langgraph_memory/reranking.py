@@ -14,7 +14,10 @@ from numbers import Real
 
 from langchain_core.documents import BaseDocumentCompressor
 from langchain_core.documents import Document as Shown
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.constants import TAG_NOSTREAM
 
+from langgraph_memory.calling import TAG_MEMORY
 from langgraph_memory.records import Hit, Recalled
 
 logger = logging.getLogger(__name__)
@@ -22,6 +25,7 @@ logger = logging.getLogger(__name__)
 RERANKED = 30
 """So many of the best hits are shown to a reranker: twice what the nodes put into a block."""
 
+_UNSTREAMED: RunnableConfig = {"tags": [TAG_NOSTREAM, TAG_MEMORY]}  # a model that reranks, too
 _PLACE = "hit"  # in the metadata of a document: which hit it shows
 
 
@@ -30,7 +34,7 @@ def rerank(reranker: BaseDocumentCompressor, recalled: Recalled) -> Recalled:
     if len(recalled.hits) < 2:
         return recalled
     try:
-        ranked = reranker.compress_documents(_shown(recalled.hits), recalled.query)
+        ranked = _asking(reranker, recalled).invoke(_shown(recalled.hits), _UNSTREAMED)
         return replace(recalled, hits=_reordered(recalled.hits, ranked))
     except Exception as error:  # noqa: BLE001  # whatever a model or its service raises
         return _as_it_was(recalled, error)
@@ -41,10 +45,24 @@ async def arerank(reranker: BaseDocumentCompressor, recalled: Recalled) -> Recal
     if len(recalled.hits) < 2:
         return recalled
     try:
-        ranked = await reranker.acompress_documents(_shown(recalled.hits), recalled.query)
+        ranked = await _asking(reranker, recalled).ainvoke(_shown(recalled.hits), _UNSTREAMED)
         return replace(recalled, hits=_reordered(recalled.hits, ranked))
     except Exception as error:  # noqa: BLE001  # as above
         return _as_it_was(recalled, error)
+
+
+def _asking(
+    reranker: BaseDocumentCompressor, recalled: Recalled
+) -> Runnable[list[Shown], Sequence[Shown]]:
+    """Return the reranker as a runnable, since its methods take no tags."""
+
+    def ask(documents: list[Shown]) -> Sequence[Shown]:
+        return reranker.compress_documents(documents, recalled.query)
+
+    async def aask(documents: list[Shown]) -> Sequence[Shown]:
+        return await reranker.acompress_documents(documents, recalled.query)
+
+    return RunnableLambda(ask, aask, name="rerank")
 
 
 def _as_it_was(recalled: Recalled, error: Exception) -> Recalled:

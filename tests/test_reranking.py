@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.graph import StateGraph
 
 from langgraph_memory import (
@@ -135,6 +136,37 @@ def test_the_best_of_a_reranker_are_those_that_a_block_gets(fresh: Memory) -> No
     state = graph.invoke({"messages": [("user", "tea")]}, {"configurable": {"user_id": "ana"}})
     assert messages_with_memory(state)[-1].text.count("fact: tea") == 1
     assert "fact: tea with milk and sugar" in messages_with_memory(state)[-1].text
+
+
+class ByModel(BaseDocumentCompressor):
+    """Asks a chat model, which says where to put the first document."""
+
+    model: Any
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Ask, and put the first document last."""
+        assert self.model.invoke(query).text == "last"
+        return [*documents[1:], documents[0]]
+
+
+async def test_what_a_model_says_that_reranks_is_not_streamed_to_the_user(
+    fresh: Memory, prefix: str
+) -> None:
+    before = [hit.text for hit in fresh.recall("tea", user="ana")]
+    fresh.reranker = ByModel(model=FakeListChatModel(responses=["last"]))
+    assert [hit.text for hit in fresh.recall("tea", user="ana")] == [*before[1:], before[0]]
+    builder = StateGraph(MemoryState)
+    builder.add_node("recall", recall_node(fresh))
+    builder.set_entry_point("recall")
+    graph: Any = builder.compile()
+    given, how = {"messages": [("user", "tea")]}, {"configurable": {"user_id": "ana"}}
+    if prefix:
+        streamed = [chunk async for chunk in graph.astream(given, how, stream_mode="messages")]
+    else:
+        streamed = list(graph.stream(given, how, stream_mode="messages"))
+    assert not streamed
 
 
 @pytest.mark.parametrize("given", ["cohere", ByLength, len], ids=["name", "class", "function"])
