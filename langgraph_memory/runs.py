@@ -81,6 +81,11 @@ class RecallOptions:
         ):
             raise ConfigurationError(f"timeout= is a time in seconds, got {self.timeout!r}")
 
+    @property
+    def time_to_rewrite(self) -> float | None:
+        """Half of the time: if it is not enough, the other half is for the query as it was."""
+        return None if self.timeout is None else self.timeout / 2
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -112,7 +117,7 @@ class Run:
         started = perf_counter()
         try:
             self.memory.warm_up()
-            recalled = _within(how.timeout, lambda: self._recalled(queries, known))
+            recalled = _within(how.timeout, lambda: self._recalled(queries, known, how))
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
@@ -126,20 +131,48 @@ class Run:
         started = perf_counter()
         try:
             await self.memory.awarm_up()
-            recalled = await asyncio.wait_for(self._arecalled(queries, known), how.timeout)
+            recalling = self._arecalled(queries, known, how)
+            recalled = await asyncio.wait_for(recalling, how.timeout)
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
             return self._failed(error, how.on_error)
         return self._told(await asyncio.to_thread(_block, recalled, how), started)
 
-    def _recalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
+    def _recalled(
+        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
+    ) -> Recalled:
         asked = self._recall_args(known)
-        return in_turn([self.memory.recall(query, **asked) for query in queries])
+        rewritten = self._rewritten(queries, how)
+        return in_turn([self.memory.recall(query, **asked) for query in rewritten])
 
-    async def _arecalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
+    async def _arecalled(
+        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
+    ) -> Recalled:
         asked = self._recall_args(known)
-        return in_turn([await self.memory.arecall(query, **asked) for query in queries])
+        rewritten = await self._arewritten(queries, how)
+        return in_turn([await self.memory.arecall(query, **asked) for query in rewritten])
+
+    def _rewritten(self, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
+        rewriter = self.memory.rewriter
+        if rewriter is None or not queries[-1].strip():
+            return queries
+        try:
+            return _within(how.time_to_rewrite, lambda: rewriter.rewrite(queries[-1]))
+        except Exception as error:  # noqa: BLE001  # whatever a model or a function raises
+            logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
+            return queries
+
+    async def _arewritten(self, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
+        rewriter = self.memory.rewriter
+        if rewriter is None or not queries[-1].strip():
+            return queries
+        try:
+            rewriting = rewriter.arewrite(queries[-1])
+            return await asyncio.wait_for(rewriting, how.time_to_rewrite)
+        except Exception as error:  # noqa: BLE001  # as above
+            logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
+            return queries
 
     def _recall_args(self, known: Sequence[BaseMessage]) -> dict[str, Any]:
         return {

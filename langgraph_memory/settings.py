@@ -15,6 +15,7 @@ from langgraph_memory.drafts import Extracting
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.rewriting import Rewrite, Rewriter
 from langgraph_memory.small_talk import IsTask, is_task
 
 
@@ -56,6 +57,19 @@ def reranker(given: BaseDocumentCompressor | None) -> BaseDocumentCompressor | N
             f"CohereRerank; got {given!r}"
         )
     return given
+
+
+def rewriter(given: Rewrite | ChatModel | str | None) -> Rewriter | None:
+    """Return what rewrites questions, if anything does."""
+    if given is None:
+        return None
+    asked = isinstance(given, Runnable) or (isinstance(given, str) and given.strip())
+    if not asked and (not callable(given) or inspect.iscoroutinefunction(given)):
+        raise ConfigurationError(
+            "rewrite= is a chat model, the name of one, or a plain function of a text that returns "
+            f"a question or several; got {given!r}"
+        )
+    return Rewriter.of(given)
 
 
 def extracting(

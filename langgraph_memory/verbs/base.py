@@ -38,6 +38,7 @@ from langgraph_memory.operations import (
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.records import Change, Note, Record
 from langgraph_memory.retention import check_store, expiry_of_now, unexpired
+from langgraph_memory.rewriting import Rewriter
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import BLIND, Band, band_of
@@ -63,6 +64,7 @@ class Verbs:
     message_ttl: float | None
     ranking: Ranking
     reranker: BaseDocumentCompressor | None
+    rewriter: Rewriter | None
     redact: Callable[[str], str]
     clock: Clock
     extracting: Extracting
