@@ -14,13 +14,15 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
 
 from typing_extensions import TypeVar
 
 from langgraph_memory.clock import as_utc
-from langgraph_memory.counting import CountTokens
 from langgraph_memory.scope import Owner, RecordType
+
+if TYPE_CHECKING:
+    from langgraph_memory.counting import CountTokens
 
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
