@@ -35,6 +35,7 @@ NOTHING_ELSE = (
 )
 
 _MAX_LINE_TOKENS = 250  # one long message must not push out all others
+_MAX_READ = 8_000  # characters of a text of which a line shows the first 1,000
 _MAX_ID = 80
 _PLAIN_ID = re.compile(r"[\w.@+/-]+")
 
@@ -136,7 +137,7 @@ def _line(record: Record) -> str:
         case Episode():
             source = "task"
             text = _how_it_went(record)
-    return f"- [{date:%Y-%m-%d}] {_shorten(one_line(source))}: {_shorten(one_line(text))}"
+    return f"- [{date:%Y-%m-%d}] {_shown(source)}: {_shown(text)}"
 
 
 def _how_it_went(episode: Episode) -> str:
@@ -148,7 +149,7 @@ def _how_it_went(episode: Episode) -> str:
         outcome += f": {episode.error}"
     went = "; ".join(filter(None, (outcome, episode.approach, episode.notes)))
     half = _MAX_LINE_TOKENS // 2 - 5
-    return f"{_shorten(one_line(episode.task), half)} ({_shorten(one_line(went), half)})"
+    return f"{_shown(episode.task, half)} ({_shown(went, half)})"
 
 
 def _note_source(note: Note) -> str:
@@ -174,11 +175,13 @@ def _shown_id(id: str) -> str:
     return shown if len(shown) <= _MAX_ID else f"{shown[:_MAX_ID]}[...]"
 
 
-def _shorten(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
-    if approximate_tokens(text) <= tokens:
-        return text
-    characters = tokens if WIDE.search(text) else 4 * tokens
-    return text[:characters].rstrip() + " [...]"
+def _shown(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
+    """Return a text as one line, cut where it is long."""
+    line = one_line(text[:_MAX_READ])
+    if approximate_tokens(line) <= tokens:
+        return line
+    characters = tokens if WIDE.search(line) else 4 * tokens
+    return line[:characters].rstrip() + " [...]"
 
 
 def _fill(section: _Section, left: int, count: Callable[[str], int]) -> int:

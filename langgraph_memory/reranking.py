@@ -74,12 +74,7 @@ def _shown(hits: Sequence[Hit]) -> list[Shown]:
     return [
         Shown(
             hit.text,
-            metadata={
-                _PLACE: place,
-                "id": hit.record.id,
-                "type": hit.record.type,
-                "created_at": hit.record.created_at.isoformat(),
-            },
+            metadata={_PLACE: place, "id": hit.record.id, "type": hit.record.type},
         )
         for place, hit in enumerate(hits[:RERANKED])
     ]

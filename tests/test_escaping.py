@@ -102,6 +102,9 @@ def check_line(line: str) -> None:
     unseen = [c for c in line if unicodedata.category(c) in ("Cc", "Cs") or c in "\u200b\xad\ufeff"]
     assert not unseen
     assert not [c for c in line if unicodedata.bidirectional(c) in _TURNS]
+    assert not re.search("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}", line)
+    assert not re.search("(?<![\U0001f3f4\U000e0030-\U000e007a])[\U000e0000-\U000e007f]", line)
+    assert not re.search("[a-z][\u200c\u200d]|[\u200c\u200d][a-z]", line)
     assert not _OF_A_TEMPLATE.search(as_it_looks(line))
     assert one_line(line) == line
 
