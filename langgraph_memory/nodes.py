@@ -98,7 +98,8 @@ def recall_node(
         user: The user, or a function of state and config; else the run's own (see `scope`).
         project: A project to read beside the user's memory, in the same way.
         agent: An agent to read beside it, in the same way.
-        query: What to recall, from a state without `messages`.
+        query: What to recall, from a state without `messages`. Else it is the latest user message,
+            and once more with the answer before it where that message says little.
         quotas: How many hits of each type the block gets.
         max_tokens: The budget of the block.
         count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;

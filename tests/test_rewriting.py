@@ -26,7 +26,7 @@ DENTIST, BICYCLE = "The dentist in Leeds has a blue door", "Keeps the red bicycl
 DUNNO = "the moon and other heavenly bodies"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def memory() -> Iterator[Memory]:
     with Memory(ChromaStore.in_memory(embed=HashingEmbeddings())) as memory:
         for number in range(25):  # too many for all of them to be shown
@@ -101,7 +101,7 @@ async def test_if_it_takes_too_long_what_was_said_is_asked(memory: Memory, prefi
 
     try:
         block = await asked(
-            rewriting(memory, slow), prefix, ("user", "Which dentist is it?"), timeout=1.0
+            rewriting(memory, slow), prefix, ("user", "Which dentist is it?"), timeout=1.5
         )
     finally:
         over.set()
