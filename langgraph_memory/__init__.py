@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from langgraph_memory.store.maintenance import compact as compact
     from langgraph_memory.store.maintenance import doctor as doctor
     from langgraph_memory.store.maintenance import reembed as reembed
+    from langgraph_memory.summary import SummaryState as SummaryState
+    from langgraph_memory.summary import messages_with_summary as messages_with_summary
+    from langgraph_memory.summary import summary_node as summary_node
 
 __version__ = "0.1.0"
 
@@ -105,6 +108,7 @@ _MODULE_OF = {
         ),
         "replies": ("SavingReply",),
         "reply_stream": ("ReplyStream",),
+        "summary": ("SummaryState", "messages_with_summary", "summary_node"),
         "store.maintenance": ("Report", "compact", "doctor", "reembed"),
         "sessions": ("Session", "Sessions", "open_sessions"),
     }.items()

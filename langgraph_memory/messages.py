@@ -57,16 +57,17 @@ def as_messages(messages: object) -> list[BaseMessage]:
 
 def begins_turn(message: BaseMessage) -> bool:
     """Whether a message is one that the user sent, with or without text."""
-    return isinstance(message, HumanMessage) and not _is_summary(message)
+    return isinstance(message, HumanMessage) and not is_summary(message)
 
 
 def is_said(message: BaseMessage) -> bool:
     """Whether a message is something that the user or the agent said in words."""
-    spoken = isinstance(message, (HumanMessage, AIMessage)) and not _is_summary(message)
+    spoken = isinstance(message, (HumanMessage, AIMessage)) and not is_summary(message)
     return spoken and bool(text_of(message).strip())
 
 
-def _is_summary(message: BaseMessage) -> bool:
+def is_summary(message: BaseMessage) -> bool:
+    """Whether a message is a summary: of ours, or of LangChain's `SummarizationMiddleware`."""
     return message.additional_kwargs.get("lc_source") == "summarization"
 
 

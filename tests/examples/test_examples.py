@@ -56,6 +56,8 @@ IN_ONE_PROCESS = {
     "team": [["examples.team"]],
     "tasks": [["examples.task_agent"]],
     "tasks-zh": [["examples.task_agent", "--lang", "zh"]],
+    "long": [["examples.long_chat"]] * 2,
+    "long-zh": [["examples.long_chat", "--lang", "zh"]],
     "knowledge": [["examples.knowledge_base"]],
     "knowledge-zh": [["examples.knowledge_base", "--lang", "zh"]],
 }
@@ -176,6 +178,25 @@ def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_onc
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
         assert memory.count(user="c-2291") == {"note": 0, "message": 2, "episode": 1, "document": 0}
         assert [session.thread_id for session in sessions.list("c-2291")] == ["order-17"]
+
+
+@pytest.mark.parametrize(
+    ("name", "summarised", "small_talk", "recalled"),
+    [
+        ("long", "I bought a moka pot for three cups last week.", "Thank you", "18 clicks."),
+        ("long-zh", "我上周买了一个三杯份的摩卡壶。", "谢谢", "调到18格。"),
+    ],
+)
+def test_a_long_chat_stays_short_and_what_left_it_is_summarised_and_recalled(
+    printed: dict[str, str], name: str, summarised: str, small_talk: str, recalled: str
+) -> None:
+    first, *again = printed[name].split("said: 20 messages\n")[1:]
+    assert all(each == first for each in again)
+    assert "left in the conversation: 8 messages" in first
+    summary, answer = first.split("summary of the others:")[1].strip().split("\n\n")
+    assert summarised in summary
+    assert small_talk not in summary
+    assert answer.endswith(f"{recalled}\n") or answer.endswith(recalled)
 
 
 def test_a_graph_that_was_there_gets_memory_by_a_few_lines(

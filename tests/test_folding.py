@@ -1,0 +1,121 @@
+"""Words counted, texts cut, turns named: what a summary is made of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from langgraph_memory.folding import count_words, fold, older_part, shortened, turns_of
+
+TEXTS = st.text(st.sampled_from("abz .。!?！,\n中文カ한ไ🙂<>"), max_size=200)
+
+
+@given(TEXTS, st.integers(1, 20))
+def test_a_shortened_text_has_at_most_so_many_words_and_is_a_beginning(
+    text: str, most: int
+) -> None:
+    short = shortened(text, most)
+    assert count_words(short) <= most
+    assert text.strip().startswith(short.removesuffix(" …").strip())
+    assert bool(count_words(short)) == bool(count_words(text)) or most == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "short"),
+    [
+        ("我叫小明。我住在北京。我喜欢喝咖啡。", 6, "我叫小明。我住在北京。"),
+        ("It costs 3.5 euros a kilo. Ana agreed.", 7, "It costs 3.5 euros a kilo."),
+        ("one two three four five", 3, "one two three …"),
+        ("x" * 100, 2, "x" * 40 + " …"),
+        ("- Likes tea\n- Lives in Lima", 3, "- Likes tea"),
+    ],
+)
+def test_a_text_is_cut_at_the_end_of_a_sentence_if_it_can_be(
+    text: str, most: int, short: str
+) -> None:
+    assert shortened(text, most) == short
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        (["My name is Ana.", "Hello Ana."], ("facts",)),
+        (["我叫小明", "你好"], ("facts",)),
+        (["Ship it on Friday.", "OK"], ("facts",)),
+        (["Let's go with the dark roast.", "Fine."], ("decisions",)),
+        (["就选深烘的吧", "好的"], ("decisions",)),
+        (["What is crema?", "Foam."], ()),
+    ],
+)
+def test_turns_say_what_they_hold(said: list[str], holds: tuple[str, ...]) -> None:
+    [turn] = turns_of([HumanMessage(said[0]), AIMessage(said[1])])
+    assert turn.holds == holds
+    assert not turn.is_small_talk
+
+
+def test_a_picture_without_a_text_is_no_small_talk() -> None:
+    [turn] = turns_of([HumanMessage([{"type": "image", "url": "https://example.com/a.png"}])])
+    assert not turn.is_small_talk
+
+
+def test_a_first_yes_may_answer_what_was_folded_before() -> None:
+    yes = [HumanMessage("Yes."), AIMessage("Done.")]
+    assert turns_of(yes)[0].is_small_talk
+    assert not turns_of(yes, continued=True)[0].is_small_talk
+
+
+_CONVERSATIONS = st.lists(st.sampled_from(["user", "ai", "call", "calls", "yield"]), max_size=40)
+
+
+@given(_CONVERSATIONS, st.integers(1, 20), st.integers(0, 10))
+def test_no_conversation_is_cut_between_a_call_and_its_result(
+    kinds: list[str], keep: int, more: int
+) -> None:
+    messages: list[BaseMessage] = []
+    for i, kind in enumerate(kinds):
+        if kind in ("user", "yield"):
+            messages.append(HumanMessage("Go on.", id=f"{i}"))
+        elif kind == "ai":
+            messages.append(AIMessage("Well.", id=f"{i}"))
+        else:
+            ids = ["call-1", "call-2"][: len(kind) - 3]  # the same ids again and again
+            calls = [{"name": "weigh", "args": {}, "id": id} for id in ids]
+            messages.append(AIMessage("", id=f"{i}", tool_calls=calls))
+            messages += [ToolMessage("1", tool_call_id=id, id=f"{i}-{id}") for id in ids]
+    older = older_part(messages, keep + more, keep)
+    recent = messages[len(older) :]
+    assert messages[: len(older)] == older
+    assert len(recent) >= min(keep, len(messages))
+    assert not (older and isinstance(recent[0], ToolMessage))
+    if older and any(isinstance(message, HumanMessage) for message in messages):
+        assert isinstance(recent[0], HumanMessage)
+
+
+def test_a_later_step_that_fails_leaves_what_the_earlier_ones_folded() -> None:
+    long = [HumanMessage(f"My bean is number {i}. " * 250) for i in range(10)]
+    steps = fold("", long, 200)
+    next(steps)
+    steps.send(AIMessage("The first beans."))
+    with pytest.raises(StopIteration) as done:
+        steps.send(RuntimeError("no quota"))
+    folded = done.value.value
+    assert folded.summary == "The first beans."
+    assert list(folded.messages) == long[: len(folded.messages)]
+    assert 0 < len(folded.messages) < 10
+    assert "no quota" in repr(folded.error)
+
+
+def test_the_page_that_a_tool_read_is_shown_by_its_ends() -> None:
+    call = {"name": "read", "args": {"note": "x" * 100_000}, "id": "1"}
+    page = "Beginning. " + "y" * 1_000_000 + " End."
+    turn = [
+        HumanMessage("Read."),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(page, tool_call_id="1"),
+    ]
+    request = next(fold("", turn, 200))
+    assert len(request[1].text) < 20_000
+    assert "Beginning." in request[1].text
+    assert "End." in request[1].text
