@@ -244,7 +244,7 @@ class Question:
         known = [
             match
             for type, found in matched
-            if found and found.highest["evidence"] >= floors[type]
+            if found and found.highest("evidence") >= floors[type]
             for match in found
             if type == "message" or match.scores["evidence"] >= floors[type] / 2
         ]
@@ -423,5 +423,5 @@ def _ranked(items: Sequence[SearchItem], ranker: Ranker) -> Found[Match]:
             Match(cast(Any, item), dict(zip(scores, row, strict=True)))
             for item, row in zip(items, rows, strict=True)
         ),
-        highest={name: float(of.max()) for name, of in scores.items()},
+        highest=lambda name: float(scores[name].max()),
     )

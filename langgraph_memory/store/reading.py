@@ -146,24 +146,20 @@ def _ranked_by(
     if not any(each.chosen.any() for each in searched):
         return Found(exact=exact)
     scores = op.ranker(searched)
-    chosen = np.concatenate([each.chosen for each in searched])
-    names = list(scores[0])
-    columns = np.stack([np.concatenate([of[name] for of in scores]) for name in names])
-    relevance = np.where(chosen, columns[names.index("relevance")], np.float32(-np.inf))
-    best = top(relevance, op.limit)
-    starts = np.cumsum([0, *(snapshot.rows for _, snapshot in pairs)])
-    which = np.searchsorted(starts, best, side="right") - 1
-    rows = best - starts[which]
-    items = (pairs[i][0].item(row) for i, row in zip(which.tolist(), rows.tolist(), strict=True))
-    highest = columns.max(axis=1, where=chosen, initial=-np.inf)
-    return Found(
-        (
-            Match(item, dict(zip(names, own, strict=True)))
-            for item, own in zip(items, columns[:, best].T.tolist(), strict=True)
-        ),
-        exact=exact,
-        highest=dict(zip(names, highest.tolist(), strict=True)),
-    )
+    found: list[Match] = []
+    for (partition, _), each, own in zip(pairs, searched, scores, strict=True):
+        rows = top(np.where(each.chosen, own["relevance"], np.float32(-np.inf)), op.limit)
+        columns = (of[rows].tolist() for of in own.values())
+        for row, *values in zip(rows.tolist(), *columns, strict=True):
+            found.append(Match(partition.item(row), dict(zip(own, values, strict=True))))
+    if len(pairs) > 1:
+        found.sort(key=lambda match: -match.scores["relevance"])
+
+    def highest(name: str) -> float:
+        chosen = [own[name][each.chosen] for each, own in zip(searched, scores, strict=True)]
+        return float(np.concatenate(chosen).max())
+
+    return Found(found[: op.limit], exact=exact, highest=highest)
 
 
 def _searched(
