@@ -99,7 +99,8 @@ class Conversation(NamedTuple):
         padded = np.zeros(len(cosine) + 1, np.float32)
         padded[:-1] = cosine
         beside: Scores = padded[self.before] + padded[self.after]
-        return (cosine + np.float32(NEIGHBOUR) * beside) / self.neighbours
+        mean = (cosine + np.float32(NEIGHBOUR) * beside) / self.neighbours
+        return mean.astype(np.float32, copy=False)
 
     def words(self, terms: Sequence[str], lexical: LexicalIndex) -> tuple[Scores, Scores]:
         """Score windows against the terms of a question.
