@@ -6,7 +6,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from langgraph.store.base import (
@@ -24,9 +24,7 @@ from langgraph_memory.store.collection import Collection, Pair, Source
 from langgraph_memory.store.large import LargeReader, ScopeName
 from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores, Searched
 from langgraph_memory.store.partition import Partition, Snapshot
-from langgraph_memory.store.rows import Address, Namespace, StoredItem
-
-T = TypeVar("T")
+from langgraph_memory.store.rows import Address, Namespace, StoredItem, copy_json
 
 NEAR = 200
 """How many of the nearest items a hybrid search compares by words where it cannot compare all."""
@@ -277,7 +275,7 @@ def _place(item: StoredItem, by: str | None) -> tuple[str, int]:
 
 def _item(item: StoredItem) -> Item:
     return Item(
-        value=_copy_json(item.value),
+        value=copy_json(item.value),
         key=item.key,
         namespace=item.namespace,
         created_at=item.created_at,
@@ -287,14 +285,5 @@ def _item(item: StoredItem) -> Item:
 
 def _search_item(item: StoredItem, score: float | None) -> SearchItem:
     return SearchItem(
-        item.namespace, item.key, _copy_json(item.value), item.created_at, item.updated_at, score
+        item.namespace, item.key, copy_json(item.value), item.created_at, item.updated_at, score
     )
-
-
-def _copy_json(value: T) -> T:
-    """Copy a JSON value, so that a caller who changes theirs does not change ours."""
-    if isinstance(value, dict):
-        return {key: _copy_json(inner) for key, inner in value.items()}  # type: ignore[return-value]
-    if isinstance(value, (list, tuple)):
-        return [_copy_json(inner) for inner in value]  # type: ignore[return-value]
-    return value
