@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
+from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
@@ -20,11 +21,13 @@ from langchain_core.messages import (
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite, interrupt
 from pydantic import BaseModel
 
 from langgraph_memory import (
     ConfigurationError,
+    LangGraphMemoryError,
     Memory,
     MemoryState,
     MissingUserError,
@@ -35,9 +38,10 @@ from langgraph_memory import (
     recall_node,
     remember_node,
     summary_node,
+    with_memory,
 )
 from langgraph_memory.testing import ScriptedChatModel
-from tests.surfaces.graphs import Builder, Way, as_user, block_in, everything, said
+from tests.surfaces.graphs import Builder, Way, as_user, block_in, everything, said, say
 
 A = as_user("ana", "thread")
 
@@ -266,7 +270,7 @@ async def test_the_stream_tells_what_was_folded_and_what_failed() -> None:
 async def test_the_tokens_of_the_summary_are_not_among_those_of_the_answer() -> None:
     graph = folding(ScriptedChatModel(["A summary."])).compile()
     chunks = await everything(graph.astream, {"messages": talk(7)}, None, "messages")
-    assert not any("summary" in message.text for message, _ in chunks)
+    assert chunks == []
 
 
 # -- the state -----------------------------------------------------------------------------------
@@ -314,6 +318,19 @@ def test_a_reducer_that_removes_no_messages_is_refused_before_it_does_harm_twice
     graph.invoke({"messages": named}, A)
     with pytest.raises(ConfigurationError, match="add_messages"):
         graph.invoke({"messages": []}, A)
+
+
+def test_a_summary_that_langchain_left_among_the_messages_is_folded_in() -> None:
+    middleware = SummarizationMiddleware(
+        ScriptedChatModel(["Ana's bean is Sidamo."]), trigger=("messages", 8), keep=("messages", 2)
+    )
+    state: Any = {"messages": talk(4)}
+    update = middleware.before_model(state, Runtime())
+    assert update is not None
+    model = ScriptedChatModel(["Orders."])
+    folding(model).compile().invoke({"messages": [*update["messages"][1:], *talk(12, 4)]})
+    assert '<message type="system">Summary of what was said before: ' in asked(model)
+    assert "Ana's bean is Sidamo." in asked(model)
 
 
 def test_who_of_several_said_something_is_told() -> None:
@@ -455,6 +472,50 @@ async def test_summary_and_memory_reach_the_model_together_and_everything_is_kep
     assert [line for line in kept if line.startswith("user")] == [f"user: {t}" for t in spoken]
     assert len(kept) == 24
     assert not any("Orders." in line for line in kept)
+
+
+async def test_a_node_with_memory_around_it_reads_the_summary_too(memory: Memory) -> None:
+    model = ScriptedChatModel(["Noted."] * 8)
+
+    def chat(state: SummaryState) -> dict[str, Any]:
+        return {"messages": [model.invoke(messages_with_summary(state))]}
+
+    builder = folding(ScriptedChatModel(["Orders."]), memory=memory)
+    builder.add_node("chat", with_memory(chat, memory))
+    builder.add_edge("fold", "chat")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    for i in range(8):
+        state = await Way("astream_events")(graph, say(f"Order {i} is for {10 + i} bags."), A)
+    first, *_, last = model.calls[-1]
+    assert "Orders." in first.text
+    assert block_in([last])
+    assert not block_in(state["messages"])
+    assert len(said(memory, "ana")) == 16
+
+
+async def test_users_are_kept_apart_by_what_the_node_says(call: Way, memory: Memory) -> None:
+    def user(state: Any, config: Any) -> str:
+        return str(config["configurable"]["customer"])
+
+    builder = folding(ScriptedChatModel(["Orders."] * 2), memory=memory, user=user)
+    graph = builder.compile(checkpointer=InMemorySaver())
+    for customer in ("ana", "ben"):
+        config = {"configurable": {"customer": customer, "thread_id": customer}}
+        await call(graph, {"messages": [HumanMessage(f"I am {customer}."), *talk(6)]}, config)
+    assert said(memory, "ana")[0] == "user: I am ana."
+    assert said(memory, "ben")[0] == "user: I am ben."
+
+
+async def test_a_memory_that_cannot_be_written_lets_nothing_leave(
+    call: Way, memory: Memory
+) -> None:
+    model = ScriptedChatModel([])
+    graph = folding(model, memory=memory).compile(checkpointer=InMemorySaver())
+    memory.close()
+    with pytest.raises(LangGraphMemoryError):
+        await call(graph, {"messages": talk(7)}, A)
+    assert graph.get_state(A).values["summary"] == ""
+    assert len(graph.get_state(A).values["messages"]) == 14
 
 
 async def test_what_leaves_the_messages_is_kept_before(call: Way, memory: Memory) -> None:
