@@ -29,7 +29,7 @@ from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.errors import ModelError
 from langgraph_memory.escaping import one_line
 from langgraph_memory.expressions import has_number, has_time
-from langgraph_memory.messages import begins_turn, is_summary, text_of
+from langgraph_memory.messages import begins_turn, is_said, is_summary, text_of
 from langgraph_memory.small_talk import is_courtesy
 
 SUMMARY_ID = "langgraph_memory_summary"
@@ -49,8 +49,12 @@ MESSAGE_TOKENS = 1_500
 
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _SIGN = re.compile(f"[{_SPACELESS}]")
-_LONGEST_WORD = 20  # letters; what is longer is counted as several words
-_SENTENCE = re.compile(r".+?(?:[。！？；…]+[”’」』）]*|[.!?;]+[\"'”’)\]]*(?=\s|\Z)|\n|\Z)\s*", re.S)
+_LETTER = re.compile(r"\w")
+_LONGEST_WORD = 20  # characters; what is longer is counted as several words
+_SENTENCE = re.compile(
+    r".+?(?:[。！？；…]++[”’」』）]*+|(?<![.!?;])[.!?;]++[\"'”’)\]]*+(?=\s|\Z)|\n|\Z)\s*+",
+    re.DOTALL,
+)
 _CLOSING = re.compile(r"[<‹＜〈⟨](?=[\W_]*summary)", re.IGNORECASE)
 
 _ASKS = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
@@ -98,8 +102,7 @@ class Turn:
     @property
     def is_small_talk(self) -> bool:
         """Whether nothing but courtesies was said, and nothing asked that the next turn answers."""
-        asked = text_of(self.messages[0])
-        courteous = begins_turn(self.messages[0]) and bool(asked.strip()) and is_courtesy(asked)
+        courteous = all(is_said(m) and is_courtesy(text_of(m)) for m in self.messages)
         return courteous and not self.holds and not _asks(self.messages[-1])
 
 
@@ -298,9 +301,9 @@ def count_words(text: str) -> int:
         >>> count_words("A kilo of Colombia."), count_words("一公斤哥伦比亚咖啡豆")
         (4, 5)
     """
-    words = _SIGN.sub(" ", text).split()
-    letters = sum(ceil(len(word) / _LONGEST_WORD) for word in words if re.search(r"\w", word))
-    return letters + ceil(len(_SIGN.findall(text)) / 2)
+    lengths = [(len(word), _LETTER.search(word)) for word in _SIGN.sub(" ", text).split()]
+    words = sum(ceil(n / _LONGEST_WORD) if letter else n // _LONGEST_WORD for n, letter in lengths)
+    return words + ceil(len(_SIGN.findall(text)) / 2)
 
 
 def shortened(text: str, max_words: int) -> str:

@@ -29,6 +29,7 @@ def test_a_shortened_text_has_at_most_so_many_words_and_is_a_beginning(
         ("It costs 3.5 euros a kilo. Ana agreed.", 7, "It costs 3.5 euros a kilo."),
         ("one two three four five", 3, "one two three …"),
         ("x" * 100, 2, "x" * 40 + " …"),
+        ("Fine. " + "-" * 100, 2, "Fine."),
         ("- Likes tea\n- Lives in Lima", 3, "- Likes tea"),
     ],
 )
@@ -60,8 +61,13 @@ def test_a_picture_without_a_text_is_no_small_talk() -> None:
     assert not turn.is_small_talk
 
 
+def test_news_in_the_answer_to_a_greeting_is_no_small_talk() -> None:
+    [turn] = turns_of([HumanMessage("Good morning!"), AIMessage("Your grinder is ready, Ana.")])
+    assert not turn.is_small_talk
+
+
 def test_a_first_yes_may_answer_what_was_folded_before() -> None:
-    yes = [HumanMessage("Yes."), AIMessage("Done.")]
+    yes = [HumanMessage("Yes."), AIMessage("All right.")]
     assert turns_of(yes)[0].is_small_talk
     assert not turns_of(yes, continued=True)[0].is_small_talk
 
