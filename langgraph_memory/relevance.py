@@ -92,7 +92,7 @@ class MessageRanker:
 
     def _scores(self, searched: Searched, said: Conversation) -> dict[str, Scores]:
         times = spans_in(self.query, self.now, said.days)
-        named, asked = said.speakers.named_in(times.question_without)
+        named, asked = said.speakers.named_in(times.question_without, said.speaking)
         terms = list(dict.fromkeys(query_tokens(asked)))
         bm25, coverage = said.words(terms, searched.lexical)
         parts = {
