@@ -169,7 +169,7 @@ class Question:
     @property
     def _wide(self) -> int:
         """How many records are looked at for `limit` hits."""
-        narrowed = any(each is not None for each in (self.kinds, self.as_of, self.expired))
+        narrowed = self.as_of is not None or self.expired is not None
         return _WIDE if narrowed else self.limit + _SPARE + len(self.known)
 
     def _namespaces(self, type: RecordType) -> tuple[Namespace, ...]:
@@ -206,10 +206,13 @@ class Question:
 
     def _pushed_down(self, type: RecordType) -> dict[str, Any] | None:
         """Return the filter on whole values; most types need none."""
-        known: dict[str, Any] = {}
+        begun = "valid_from" if type == "note" else "created_at"
+        known: dict[str, Any] = {} if self.as_of is None else {begun: {"$lte": self._moment}}
         if type == "note":
             never = ("proposed", *(() if self.as_of is not None else ("superseded", "archived")))
-            known = {"status": {"$nin": never}} | ({} if self.as_of is not None else self._not_over)
+            known |= {"status": {"$nin": never}} | (self._not_over if self.as_of is None else {})
+            if self.kinds is not None:
+                known["kind"] = {"$in": list(self.kinds)}
         elif type == "document" and self.hidden:
             known = {"edition": {"$nin": sorted(self.hidden)}}
         return ExtendedFilter({**known, **value_filter(self.filter or {})}) or None
