@@ -96,7 +96,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         self.model = model
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl
-        self.ranking = ranking or Ranking()
+        self.ranking = settings.ranking(ranking)
         self.redact = redact or no_redaction
         self.clock = clock
         self.is_task = settings.task_rule(is_task)

@@ -155,6 +155,12 @@ def test_what_is_no_weight_is_refused(wrong: Any) -> None:
         Ranking(**wrong)
 
 
+@pytest.mark.parametrize("wrong", [math.nan, "low", None])
+def test_what_is_no_floor_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="note= is a number"):
+        Floors(note=wrong)
+
+
 def test_a_hit_says_what_its_score_is_made_of() -> None:
     record = note(days=30, importance=0.8)
     scores = {"relevance": 0.7, "cosine": 0.6, "bm25": 4.0, "named": 1.0}
