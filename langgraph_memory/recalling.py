@@ -149,12 +149,13 @@ class Question:
 
     @property
     def _not_over(self) -> dict[str, Any]:
-        """The filter that leaves out what was over when the day began; `holds` is exact.
+        """The filter that leaves out what was over at the moment asked about, or as the day began.
 
-        A store works out once which rows meet a filter: so the filter is the same for a day.
+        A store works out once which rows meet a filter: so, of now, it is the same for a day, and
+        `holds` is exact.
         """
         day = self.now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        return {"valid_until": {"$ne": {"$lte": day.isoformat()}}}
+        return {"valid_until": {"$ne": {"$lte": self._moment or day.isoformat()}}}
 
     @property
     def _moment(self) -> str | None:
@@ -169,8 +170,7 @@ class Question:
     @property
     def _wide(self) -> int:
         """How many records are looked at for `limit` hits."""
-        narrowed = self.as_of is not None or self.expired is not None
-        return _WIDE if narrowed else self.limit + _SPARE + len(self.known)
+        return _WIDE if self.expired is not None else self.limit + _SPARE + len(self.known)
 
     def _namespaces(self, type: RecordType) -> tuple[Namespace, ...]:
         return tuple(owner.namespace(type) for owner in self.owners)
@@ -210,12 +210,15 @@ class Question:
         known: dict[str, Any] = {} if self.as_of is None else {begun: {"$lte": self._moment}}
         if type == "note":
             never = ("proposed", *(() if self.as_of is not None else ("superseded", "archived")))
-            known |= {"status": {"$nin": never}} | (self._not_over if self.as_of is None else {})
+            known |= {"status": {"$nin": never}} | self._not_over
             if self.kinds is not None:
                 known["kind"] = {"$in": list(self.kinds)}
         elif type == "document" and self.hidden:
             known = {"edition": {"$nin": sorted(self.hidden)}}
-        return ExtendedFilter({**known, **value_filter(self.filter or {})}) or None
+        for name, condition in value_filter(self.filter or {}).items():
+            both = isinstance(condition, Mapping) and isinstance(known.get(name), Mapping)
+            known[name] = {**known[name], **condition} if both else condition
+        return ExtendedFilter(known) or None
 
     def _matched(
         self, searched: Sequence[Any], ranking: Ranking

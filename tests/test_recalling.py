@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -921,8 +922,10 @@ def test_what_was_said_later_crowds_out_nothing_of_the_past(
     clock.advance(days=1)
     more = [HumanMessage("cold tea", id=f"later {i}") for i in range(1_100)]
     chroma_memory.log_turn(more, user="ana", thread_id="u")
-    recalled = chroma_memory.recall("cold tea", user="ana", as_of=past, min_relevance=0)
-    assert set(texts(recalled)) == {"the tea is cold", "Has some cold tea"}
+    recall = partial(chroma_memory.recall, "cold tea", user="ana", as_of=past, min_relevance=0)
+    assert set(texts(recall())) == {"the tea is cold", "Has some cold tea"}
+    since = {"created_at": {"$gte": past - timedelta(days=1)}}
+    assert set(texts(recall(filter=since))) == {"the tea is cold", "Has some cold tea"}
 
 
 def test_notes_of_other_kinds_crowd_none_out(chroma_memory: Memory, clock: ManualClock) -> None:
