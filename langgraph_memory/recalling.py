@@ -35,6 +35,7 @@ EPISODES = 3
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
 _SPARE = 10  # more than are wanted: a few change places, or are left out
+_EXPIRED = 200  # more, where the store may hold what has expired
 _WIDE = 1_000  # candidates where some are left out afterwards
 
 
@@ -169,8 +170,13 @@ class Question:
 
     @property
     def _wide(self) -> int:
-        """How many records are looked at for `limit` hits."""
-        return _WIDE if self.expired is not None else self.limit + _SPARE + len(self.known)
+        """How many records are looked for: some may have expired since the filter was made."""
+        return self._enough if self.expired is None else self._enough + _EXPIRED
+
+    @property
+    def _enough(self) -> int:
+        """How many records are read for `limit` hits."""
+        return self.limit + _SPARE + len(self.known)
 
     def _namespaces(self, type: RecordType) -> tuple[Namespace, ...]:
         return tuple(owner.namespace(type) for owner in self.owners)
@@ -208,6 +214,10 @@ class Question:
         """Return the filter on whole values; most types need none."""
         begun = "valid_from" if type == "note" else "created_at"
         known: dict[str, Any] = {} if self.as_of is None else {begun: {"$lte": self._moment}}
+        if type == "message" and self.expired is not None:
+            # The same for an hour, for the reason above; `unexpired` is exact.
+            hour = self.expired.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+            known[begun] = {**known.get(begun, {}), "$gt": hour.isoformat()}
         if type == "note":
             never = ("proposed", *(() if self.as_of is not None else ("superseded", "archived")))
             known |= {"status": {"$nin": never}} | self._not_over
@@ -269,7 +279,7 @@ class Question:
     ) -> Iterator[tuple[Record | None, Match]]:
         """Yield the most relevant records, `None` for one that is not admitted; few are read."""
         ranked = sorted(matches, key=lambda match: -match.scores["relevance"])
-        for match in ranked[: self._wide]:
+        for match in ranked[: self._enough]:
             record = read_record(match.item)
             yield record if record is not None and self._admits(record, now) else None, match
 

@@ -194,7 +194,7 @@ async def test_what_has_expired_does_not_crowd_out_what_is_there(
     hourly: Verbs, clock: ManualClock
 ) -> None:
     """Nobody has swept for a while."""
-    await log(hourly, *(HumanMessage("Green bicycle", id=f"m{i}") for i in range(100)))
+    await log(hourly, *(HumanMessage("Green bicycle", id=f"m{i}") for i in range(300)))
     clock.advance(minutes=60)
     await log(hourly, HumanMessage("A green bicycle it is", id="new"), thread="u")
     recalled = await hourly.recall("green bicycle", user="ana", limit=3, min_relevance=0)
