@@ -43,7 +43,7 @@ _FEW = 64  # rows that are put into their places faster than all rows are sorted
 
 _QUESTION = re.compile("[?？؟]")
 _ENDS_ASKING = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
-_ATTACHMENT = re.compile(r"\s*\n\[(?:image|file|audio|video): ", re.ASCII)
+_ATTACHMENT = re.compile(r"\n\[(?:image|file|audio|video): ", re.ASCII)
 
 Scores = NDArray[np.float32]
 Rows = NDArray[np.intp]

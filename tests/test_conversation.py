@@ -266,6 +266,8 @@ def test_a_long_silence_begins_a_session_and_another_thread_is_another() -> None
         ("Where to? I go home.", True, False),
         ("Look at this!\n[image: a sign: where to?]", True, False),
         ("Have you seen it?\n[image: a sign]", True, True),
+        ("Have you seen it? \n\n[image: a sign]", True, True),
+        pytest.param("So?" + "\n" * 60_000 + "So.", True, False, id="blank lines"),  # in no time
         ("I go home.", False, False),
     ],
 )
