@@ -190,7 +190,9 @@ def test_a_question_that_is_answered_brings_all_that_stands_around_the_answer(
     assert hits(memory, "Is the moon made of green cheese?", min_relevance=None) == []
 
 
-@pytest.mark.parametrize("query", ["Zoë", "in May", "What did Zoë do in May?"])
+@pytest.mark.parametrize(
+    "query", ["Zoë", "in May", "What did Zoë do in May?", "What did Zoë say?", "Zoë 说了什么？"]
+)
 def test_a_question_of_who_and_when_alone_is_answered_by_who_and_when(
     memory: Memory, query: str
 ) -> None:
