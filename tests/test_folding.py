@@ -1,4 +1,4 @@
-"""Words counted, texts cut, turns named: what a summary is made of."""
+"""What of a conversation is folded, and how its turns are named."""
 
 from __future__ import annotations
 
@@ -7,36 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from langgraph_memory.folding import count_words, fold, older_part, shortened, turns_of
-
-TEXTS = st.text(st.sampled_from("abz .。!?！,\n中文カ한ไ🙂<>"), max_size=200)
-
-
-@given(TEXTS, st.integers(1, 20))
-def test_a_shortened_text_has_at_most_so_many_words_and_is_a_beginning(
-    text: str, most: int
-) -> None:
-    short = shortened(text, most)
-    assert count_words(short) <= most
-    assert text.strip().startswith(short.removesuffix(" …").strip())
-    assert bool(count_words(short)) == bool(count_words(text)) or most == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "most", "short"),
-    [
-        ("我叫小明。我住在北京。我喜欢喝咖啡。", 6, "我叫小明。我住在北京。"),
-        ("It costs 3.5 euros a kilo. Ana agreed.", 7, "It costs 3.5 euros a kilo."),
-        ("one two three four five", 3, "one two three …"),
-        ("x" * 100, 2, "x" * 40 + " …"),
-        ("Fine. " + "-" * 100, 2, "Fine."),
-        ("- Likes tea\n- Lives in Lima", 3, "- Likes tea"),
-    ],
-)
-def test_a_text_is_cut_at_the_end_of_a_sentence_if_it_can_be(
-    text: str, most: int, short: str
-) -> None:
-    assert shortened(text, most) == short
+from langgraph_memory.folding import fold, older_part, turns_of
 
 
 @pytest.mark.parametrize(
