@@ -37,12 +37,12 @@ def shortened(text: str, max_words: int) -> str:
     """
     if count_words(text) <= max_words:
         return text
-    sentences = [match[0] for match in _SENTENCE.finditer(text) if match[0]]
-    return _fitting(sentences, max_words) or _fitting(_pieces(sentences[0]), max_words) + " …"
+    cut = _fitting([match[0] for match in _SENTENCE.finditer(text)], max_words)
+    return cut if count_words(cut) else _fitting(_pieces(text), max_words) + " …"
 
 
-def _pieces(sentence: str) -> list[str]:
-    return re.findall(rf"[{_SPACELESS}]\s*|[^\s{_SPACELESS}]{{1,{_LONGEST_WORD}}}\s*|\s+", sentence)
+def _pieces(text: str) -> list[str]:
+    return re.findall(rf"[{_SPACELESS}]\s*|[^\s{_SPACELESS}]{{1,{_LONGEST_WORD}}}\s*|\s+", text)
 
 
 def _fitting(parts: Sequence[str], max_words: int) -> str:
