@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from langgraph_memory.store.maintenance import compact as compact
     from langgraph_memory.store.maintenance import doctor as doctor
     from langgraph_memory.store.maintenance import reembed as reembed
+    from langgraph_memory.tools import TOOLS_PROMPT as TOOLS_PROMPT
+    from langgraph_memory.tools import memory_tools as memory_tools
 
 __version__ = "0.1.0"
 
@@ -107,6 +109,7 @@ _MODULE_OF = {
         "reply_stream": ("ReplyStream",),
         "store.maintenance": ("Report", "compact", "doctor", "reembed"),
         "sessions": ("Session", "Sessions", "open_sessions"),
+        "tools": ("TOOLS_PROMPT", "memory_tools"),
     }.items()
     for name in names
 }
