@@ -51,8 +51,10 @@ class Ranking:
     """That the message before has a question; and less by as much if it ends with one itself."""
     kind: float = 0.25
     """That a message has an expression of time, or a number, where the question asks for one."""
-    recency_boost: float = 0.1
-    """How much more a record of this moment counts than an old one."""
+    recency_boost: float = 0.03
+    """How much more a record of this moment counts than an old one. On LoCoMo, asked the day after
+    the last session, .03 gains .002 of recall@10 with captions and costs .002 without; .1 costs
+    .003 and .007."""
     importance_boost: float = 0.1
     """How much more a critical note counts than one of importance .5; a trivial one that less."""
     half_life_days: float = 30.0
