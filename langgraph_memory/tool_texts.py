@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from langchain_core.tools import ToolException
-from pydantic import BaseModel, Field, ValidationError
-from pydantic.v1 import ValidationError as OldValidationError
+from pydantic import BaseModel, Field
 
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import LAST_TIME, line_of
 from langgraph_memory.proposals import worth_keeping
-from langgraph_memory.records import Change, Document, Kind, Recalled, Record
+from langgraph_memory.records import Change, Document, Kind, Recalled, Record, normalise
 from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.scope import Owner
 
@@ -51,6 +51,7 @@ NOT_DELETED = "The memory cannot be reached: nothing was deleted. Tell the user 
 _HANDLE = 8  # of 24 hexadecimal digits: of 10,000 records, two share them in one case of 100
 _SHORTEST = 6
 _SHOWN = 200
+_NO_SLOT = frozenset({"", "null", "none", "n/a"})
 
 
 class Asked(BaseModel):
@@ -118,6 +119,12 @@ def worth_saving(text: str, redact: Redact) -> str:
     if not kept:
         raise ToolException("Not saved: the text is empty. Say what is to be remembered.")
     return kept[0]
+
+
+def slot_of(slot: str | None, redact: Redact) -> str | None:
+    """Return the slot of a note as it is to be kept; small models write "null" for none."""
+    kept = redact(replace_surrogates(slot or "")).strip()
+    return None if normalise(kept) in _NO_SLOT else kept
 
 
 def named(id: str, records: Iterable[Record]) -> Record:
@@ -204,8 +211,8 @@ def used_up(name: str, limit: int) -> str:
     )
 
 
-def wrong_arguments(error: ValidationError | OldValidationError) -> str:
-    """Return what was wrong with the arguments of a call."""
+def wrong_arguments(error: Any) -> str:
+    """Return what was wrong with the arguments of a call, from Pydantic's `ValidationError`."""
     wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
     return f"Nothing was done: {'; '.join(wrong)}. Call it again with other arguments."
 

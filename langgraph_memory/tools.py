@@ -22,7 +22,6 @@ from langgraph.runtime import get_runtime
 
 from langgraph_memory import tool_texts
 from langgraph_memory.checks import count
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import calls_before, messages_with_call
@@ -176,7 +175,7 @@ class _Remember(_Verb[tool_texts.Remember]):
     def _kept(self, call: _Call, asked: tool_texts.Remember) -> tuple[list[str], dict[str, Any]]:
         redact = call.memory.redact
         text = tool_texts.worth_saving(asked.text, redact)
-        slot = redact(replace_surrogates(asked.slot or "")).strip() or None
+        slot = tool_texts.slot_of(asked.slot, redact)
         sources = call.run.source_ids(call.messages)
         return [text], {"kind": asked.kind, "slot": slot, "sources": sources, **call.whose}
 

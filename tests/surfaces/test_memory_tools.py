@@ -241,6 +241,13 @@ def test_the_newest_value_of_a_slot_counts(memory: Memory) -> None:
     assert "Rosario" not in found
 
 
+@pytest.mark.parametrize("slot", ["", "null", " None ", "N/A"])
+def test_a_slot_that_is_none_takes_no_place(memory: Memory, slot: str) -> None:
+    for text in ("Lives in Rosario", "Drinks decaf"):
+        run(memory, "ana", [("remember", {"text": text, "slot": slot})])
+    assert sorted(notes(memory)) == ["Drinks decaf", "Lives in Rosario"]
+
+
 def test_the_same_again_is_one_note(memory: Memory) -> None:
     said = ("remember", {"text": "Drinks decaf"})
     first, second = run(memory, "ana", [said, said])
