@@ -58,6 +58,7 @@ IN_ONE_PROCESS = {
     "tasks-zh": [["examples.task_agent", "--lang", "zh"]],
     "diary": [["examples.diary"]],
     "diary-zh": [["examples.diary", "--lang", "zh"]],
+    "reviewer": [["examples.code_reviewer"]],
     "knowledge": [["examples.knowledge_base"]],
     "knowledge-zh": [["examples.knowledge_base", "--lang", "zh"]],
 }
@@ -365,6 +366,21 @@ def test_a_diary_knows_the_newest_of_its_customer_alone_until_that_is_deleted(
     [page, emptied] = printed[run].split("\nThe diary of c-7004:\n")[1:]
     assert page.strip().endswith(first)
     assert emptied == ""
+
+
+def test_a_reviewer_goes_by_the_newest_rule_of_the_team_whoever_gave_it(
+    printed: dict[str, str],
+) -> None:
+    answers = re.findall("^  -> (.*)$", printed["reviewer"], re.MULTILINE)
+    assert answers[0] == "No rule against it."
+    assert "from ana" in answers[2]
+    assert "in cents" in answers[2]
+    assert "from bo" in answers[4]
+    assert "in euros" in answers[4]
+    assert printed["reviewer"].endswith(
+        "    superseded, by ana: Amounts of money are int, in cents\n"
+        "    active, by bo: Amounts of money are Decimal, in euros\n"
+    )
 
 
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:

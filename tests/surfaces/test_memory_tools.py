@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ from tests.surfaces.graphs import Builder, Way, as_user, everything, messages_of
 
 Calls = tuple[str, dict[str, Any]]
 Build = Callable[[ScriptedChatModel, list[BaseTool]], Any]
+
+
+@dataclass
+class Context:
+    user_id: str
+    project_id: str
+
 
 NAMES = ["remember", "recall", "forget", "list_memories"]
 NOTHING = "Nothing saved about that."
@@ -399,6 +407,15 @@ async def test_a_run_that_was_interrupted_goes_on_counting(
 
 
 # -- whose memory --------------------------------------------------------------------------------
+
+
+async def test_the_context_of_a_run_names_its_user_and_project(memory: Memory, call: Way) -> None:
+    memory.remember("The shop ships on Friday", user="bo", project="shop")
+    model = model_of([("remember", {"text": "Drinks decaf"})], [("recall", {"query": "ships"})])
+    graph: Any = create_agent(model, memory_tools(memory), context_schema=Context)
+    state = await call(graph, say("Hi"), context=Context("ana", "shop"))
+    assert "project shop, from bo, fact: The shop ships on Friday" in texts(state)[-1]
+    assert notes(memory) == ["Drinks decaf"]
 
 
 async def test_without_a_user_a_run_is_refused(memory: Memory, build: Build, call: Way) -> None:
