@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
@@ -15,9 +15,11 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.tools import BaseTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 
 from langgraph_memory import (
     ChromaStore,
@@ -362,6 +364,29 @@ async def test_each_tool_has_its_limit_in_a_run_also_of_parallel_calls(
     assert status == ["success"] * 3 + ["error"] * 3 + ["success"]
     assert "remember can be called 3 times" in texts(state)[3]
     assert len(notes(memory)) == 3
+
+
+@dataclass
+class DataState:
+    chat: Annotated[list[AnyMessage], add_messages]
+
+
+class ModelState(BaseModel):
+    chat: Annotated[list[AnyMessage], add_messages]
+
+
+@pytest.mark.parametrize("schema", [DataState, ModelState])
+def test_calls_are_counted_in_states_of_any_form(memory: Memory, schema: Any) -> None:
+    builder: Builder = StateGraph(schema)
+    builder.add_node("tools", ToolNode(memory_tools(memory, limit_per_run=2), messages_key="chat"))
+    builder.add_edge(START, "tools")
+    step: list[Calls] = [("remember", {"text": f"Likes tea {n}"}) for n in range(3)]
+    state = builder.compile().invoke({"chat": [HumanMessage("Hi"), calls(*step)]}, as_user("ana"))
+    assert ["can be called" in message.text for message in state["chat"][2:]] == [
+        False,
+        False,
+        True,
+    ]
 
 
 async def test_runs_side_by_side_and_one_after_the_other_do_not_count_each_other(
