@@ -41,9 +41,11 @@ NEIGHBOUR = 0.5
 PAUSE_HOURS = 6
 """After so long a silence, a thread's next message begins a session, and looks back at none."""
 
+_FEW = 64  # rows that are put into their places faster than all rows are sorted
+
 _QUESTION = re.compile("[?？؟]")
 _ENDS_ASKING = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
-_ATTACHMENT = re.compile(r"\s*\n\[(?:image|file|audio|video): ", re.ASCII)
+_ATTACHMENT = re.compile(r"\n\[(?:image|file|audio|video): ", re.ASCII)
 
 Scores = NDArray[np.float32]
 Rows = NDArray[np.intp]
@@ -73,10 +75,12 @@ class Conversation(NamedTuple):
 
     speakers: Speakers
     speaker: NDArray[np.int32]
+    speaking: frozenset[int]
+    """The speakers of those that are alive."""
     day: NDArray[np.int32]
     """The day it was said, as `date.toordinal` counts."""
     days: tuple[int, int]
-    """The first and the last day."""
+    """The first and the last day of those that are alive."""
     has_time: Flags
     has_number: Flags
     answers: Scores
@@ -138,6 +142,8 @@ class Conversation(NamedTuple):
         self, rows: NDArray[np.int32], counts: Scores, counted: Scores
     ) -> tuple[Rows, Scores]:
         """Return the windows that hold a term, and how often; `counted` is zeros, and left so."""
+        if not len(rows):
+            return np.zeros(0, np.intp), np.zeros(0, np.float32)
         np.maximum.at(counted, self.windows[:, rows].ravel(), (_WEIGHTS * counts).ravel())
         counted[-1] = 0
         where = np.flatnonzero(counted)
@@ -192,12 +198,14 @@ class MessageColumns:
         before, after = self._neighbours(alive)
         there = np.append(np.ones(len(alive), np.float32), np.float32(0))
         answered = np.append(fields["asks"], False)[before[0]]
-        day = np.ascontiguousarray(fields["day"])
+        speaker, day = (np.ascontiguousarray(fields[name]) for name in ("speaker", "day"))
+        living = day[alive] if alive.any() else day
         return Conversation(
             speakers=self._speakers,
-            speaker=np.ascontiguousarray(fields["speaker"]),
+            speaker=speaker,
+            speaking=frozenset(np.flatnonzero(np.bincount(speaker[alive])).tolist()),
             day=day,
-            days=(int(day.min()), int(day.max())),
+            days=(int(living.min()), int(living.max())),
             has_time=np.ascontiguousarray(fields["has_time"]),
             has_number=np.ascontiguousarray(fields["has_number"]),
             answers=answered.astype(np.float32) - fields["ends_asking"],
@@ -232,7 +240,7 @@ class MessageColumns:
 
     def _place(self, new: NDArray[np.int32]) -> None:
         """Put new rows into the order of what was said."""
-        if len(new) * 16 > len(self._order):
+        if len(new) > _FEW:
             rows = np.concatenate([self._order, new])
             keys = [self._fields[name][rows] for name in ("position", "logged", "said", "thread")]
             self._order = rows[np.lexsort(keys)]

@@ -147,7 +147,7 @@ class _Findings:
             if type == "message" or match.scores["evidence"] >= floors[type] / 2
         ]
         known.sort(key=lambda match: -match.scores["relevance"])
-        read = [(self._read(item), scores) for item, scores in known[: self.question.wide]]
+        read = [(self._read(item), scores) for item, scores in known[: self.question.enough]]
         admitted = [
             Evidence(record, scores)
             for record, scores in read

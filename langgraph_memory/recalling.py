@@ -26,6 +26,7 @@ PROFILE_NOTES = 20
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
 _SPARE = 10  # more than are wanted: a few change places, or are left out
+_EXPIRED = 200  # more, where the store may hold what has expired
 _WIDE = 1_000  # candidates where some are left out afterwards
 
 
@@ -109,12 +110,13 @@ class Question:
 
     @property
     def _not_over(self) -> dict[str, Any]:
-        """The filter that leaves out what was over when the day began; `holds` is exact.
+        """The filter that leaves out what was over at the moment asked about, or as the day began.
 
-        A store works out once which rows meet a filter: so the filter is the same for a day.
+        A store works out once which rows meet a filter: so, of now, it is the same for a day, and
+        `holds` is exact.
         """
         day = self.now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        return {"valid_until": {"$ne": {"$lte": day.isoformat()}}}
+        return {"valid_until": {"$ne": {"$lte": self._moment or day.isoformat()}}}
 
     @property
     def _moment(self) -> str | None:
@@ -129,9 +131,13 @@ class Question:
 
     @property
     def wide(self) -> int:
-        """How many records are looked at for `limit` hits."""
-        narrowed = any(each is not None for each in (self.kinds, self.as_of, self.expired))
-        return _WIDE if narrowed else self.limit + _SPARE + len(self.known)
+        """How many records are looked for: some may have expired since the filter was made."""
+        return self.enough if self.expired is None else self.enough + _EXPIRED
+
+    @property
+    def enough(self) -> int:
+        """How many records are read for `limit` hits."""
+        return self.limit + _SPARE + len(self.known)
 
     def namespaces(self, type: RecordType) -> tuple[Namespace, ...]:
         """Return where records of a type are searched."""
@@ -169,10 +175,20 @@ class Question:
 
     def pushed_down(self, type: RecordType) -> dict[str, Any] | None:
         """Return the filter on whole values; most types need none."""
-        known: dict[str, Any] = {}
+        begun = "valid_from" if type == "note" else "created_at"
+        known: dict[str, Any] = {} if self.as_of is None else {begun: {"$lte": self._moment}}
+        if type == "message" and self.expired is not None:
+            # The same for an hour, for the reason above; `unexpired` is exact.
+            hour = self.expired.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+            known[begun] = {**known.get(begun, {}), "$gt": hour.isoformat()}
         if type == "note":
             never = ("proposed", *(() if self.as_of is not None else ("superseded", "archived")))
-            known = {"status": {"$nin": never}} | ({} if self.as_of is not None else self._not_over)
+            known |= {"status": {"$nin": never}} | self._not_over
+            if self.kinds is not None:
+                known["kind"] = {"$in": list(self.kinds)}
         elif type == "document" and self.hidden:
             known = {"edition": {"$nin": sorted(self.hidden)}}
-        return ExtendedFilter({**known, **value_filter(self.filter or {})}) or None
+        for name, condition in value_filter(self.filter or {}).items():
+            both = isinstance(condition, Mapping) and isinstance(known.get(name), Mapping)
+            known[name] = {**known[name], **condition} if both else condition
+        return ExtendedFilter(known) or None
