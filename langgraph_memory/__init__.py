@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from langgraph_memory.summary import SummaryState as SummaryState
     from langgraph_memory.summary import messages_with_summary as messages_with_summary
     from langgraph_memory.summary import summary_node as summary_node
+    from langgraph_memory.tools import TOOLS_PROMPT as TOOLS_PROMPT
+    from langgraph_memory.tools import memory_tools as memory_tools
 
 __version__ = "0.1.0"
 
@@ -111,6 +113,7 @@ _MODULE_OF = {
         "summary": ("SummaryState", "messages_with_summary", "summary_node"),
         "store.maintenance": ("Report", "compact", "doctor", "reembed"),
         "sessions": ("Session", "Sessions", "open_sessions"),
+        "tools": ("TOOLS_PROMPT", "memory_tools"),
     }.items()
     for name in names
 }

@@ -35,7 +35,7 @@ from langgraph_memory.reconcile import (
     collapse,
     plan_batch,
 )
-from langgraph_memory.records import Change, Extraction, Message, Note, Status
+from langgraph_memory.records import Change, Extraction, Kind, Message, Note, Status
 from langgraph_memory.redaction import Redact
 from langgraph_memory.rulings import Pair, pairs
 from langgraph_memory.scope import Owner
@@ -81,21 +81,33 @@ class Extracting:
         return Draft.of(batch, kept, asked.usage, [*problems, *refused], self.review)
 
     def proposals(
-        self, texts: Sequence[str], owner: Owner, sources: Sequence[str], now: datetime
+        self,
+        texts: Sequence[str],
+        owner: Owner,
+        sources: Sequence[str],
+        now: datetime,
+        *,
+        kind: Kind,
+        slot: str | None,
+        author: str,
     ) -> Draft:
-        """Return the draft of what a reply proposes and the caller's rules let through.
+        """Return the draft of what an agent proposes and the caller's rules let through.
 
         Args:
             texts: The notes.
             owner: Whose they are.
             sources: Ids of the messages that they come from.
             now: When they were said.
+            kind: Their kind.
+            slot: What they say the one value of.
+            author: The user who said them.
         """
         proposed = [
-            Candidate(text, "fact", None, 0.5, "", "user", now, None, tuple(sources))
+            Candidate(text, kind, slot, 0.5, "", "user", now, None, tuple(sources))
             for text in texts
         ]
-        return self._drafted(proposed, owner, now)
+        draft = self._drafted(proposed, owner, now)
+        return replace(draft, notes=tuple(replace(note, author=author) for note in draft.notes))
 
     def lessons(
         self, owner: Owner, asked: Asked[tuple[list[Candidate], list[str]]], now: datetime

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from langchain_core.messages import (
@@ -86,6 +86,34 @@ def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages from the latest one of the user on."""
     starts = [i for i, message in enumerate(messages) if begins_turn(message)]
     return list(messages[starts[-1] :]) if starts else []
+
+
+def messages_with_call(state: Any, call_id: str | None) -> list[BaseMessage]:
+    """Return the messages of a state, of whatever form, among which a tool was called."""
+    values = [state] if isinstance(state, list) else _values(state)
+    lists = [value for value in values if isinstance(value, list)]
+    return next((list(each) for each in lists if call_id in _call_ids(each)), [])
+
+
+def calls_before(messages: Sequence[BaseMessage], name: str, call_id: str | None) -> int:
+    """Return how often a tool was called in the current turn before a call."""
+    turn = current_turn(messages) or messages
+    ids = [id for called, id in _calls(turn) if called == name]
+    return len(ids) - 1 - ids[::-1].index(call_id) if call_id in ids else len(ids)
+
+
+def _values(state: Any) -> Iterable[Any]:
+    return (state if isinstance(state, Mapping) else getattr(state, "__dict__", {})).values()
+
+
+def _call_ids(messages: Sequence[Any]) -> list[str | None]:
+    return [id for _, id in _calls(messages)]
+
+
+def _calls(messages: Sequence[Any]) -> Iterator[tuple[str, str | None]]:
+    for message in messages:
+        if isinstance(message, AIMessage):
+            yield from ((call["name"], call["id"]) for call in message.tool_calls)
 
 
 def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:

@@ -124,7 +124,8 @@ def _is_learnt_from(note: Note, record: Record) -> bool:
     return note.id in record.lessons or record.id in note.sources
 
 
-def _line(record: Record) -> str:
+def line_of(record: Record) -> str:
+    """Return a record as one line, dated, with its source, and cut where it is long."""
     text, date = record.text, record.created_at
     match record:
         case Note():
@@ -188,7 +189,7 @@ def _fill(section: _Section, left: int, count: Callable[[str], int]) -> int:
     """Keep the lines that fit into the tokens that are left, and return what is left then."""
     left_for_lines = left - (count(section.heading) + 1 if section.records else 0)
     for record in section.records:
-        line = _line(record)
+        line = line_of(record)
         cost = count(line) + 1  # with its line break
         if cost <= left_for_lines:
             section.kept.append((line, record))

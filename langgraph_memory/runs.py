@@ -142,14 +142,14 @@ class Run:
     def _recalled(
         self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
     ) -> Recalled:
-        asked = self._recall_args(known)
+        asked = self.recall_args(known)
         rewritten = self._rewritten(queries, how)
         return in_turn([self.memory.recall(query, **asked) for query in rewritten])
 
     async def _arecalled(
         self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
     ) -> Recalled:
-        asked = self._recall_args(known)
+        asked = self.recall_args(known)
         rewritten = await self._arewritten(queries, how)
         return in_turn([await self.memory.arecall(query, **asked) for query in rewritten])
 
@@ -174,7 +174,8 @@ class Run:
             logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
             return queries
 
-    def _recall_args(self, known: Sequence[BaseMessage]) -> dict[str, Any]:
+    def recall_args(self, known: Sequence[BaseMessage]) -> dict[str, Any]:
+        """Return how a run asks `Memory.recall`, but for the query."""
         return {
             "user": self.user,
             "project": self.project,
@@ -192,7 +193,7 @@ class Run:
         return ""
 
     def _told(self, block: Block, started: float) -> str:
-        self._tell("memory.recalled", block.records, started)
+        self.tell("memory.recalled", block.records, started)
         return block.text
 
     # -- after the model --
@@ -201,13 +202,13 @@ class Run:
         """Keep what was said, whatever becomes of the answer."""
         started = perf_counter()
         if new := self.log(messages):
-            self._tell("memory.saved", new, started)
+            self.tell("memory.saved", new, started)
 
     async def alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
         """Async form of `log_at_once`."""
         started = perf_counter()
         if new := await self.alog(messages):
-            self._tell("memory.saved", new, started)
+            self.tell("memory.saved", new, started)
 
     def log(self, messages: Sequence[BaseMessage], episode: Episode | None = None) -> list[Message]:
         """Keep what was said and is not kept yet, and the turn's episode if there is one."""
@@ -245,7 +246,7 @@ class Run:
         if episodes and self._is_task(messages):
             episode = self._episode(messages, began or self._began(messages))
         saved = [*notes, *self.log(messages, episode)]
-        self._tell("memory.saved", [*saved, episode] if episode else saved, started)
+        self.tell("memory.saved", [*saved, episode] if episode else saved, started)
         if background:
             self.memory.process_later(**self._log_args(messages))
             return
@@ -268,7 +269,7 @@ class Run:
         if episodes and self._is_task(messages):
             episode = self._episode(messages, began or await self._abegan(messages))
         saved = [*notes, *await self.alog(messages, episode)]
-        self._tell("memory.saved", [*saved, episode] if episode else saved, started)
+        self.tell("memory.saved", [*saved, episode] if episode else saved, started)
         if background:
             await self.memory.aprocess_later(**self._log_args(messages))
             return
@@ -313,6 +314,10 @@ class Run:
         return [Message.id_of(thread, message.id or "") for message in exchange]
 
     # -- parts of the above --
+
+    def source_ids(self, messages: Sequence[BaseMessage]) -> list[str]:
+        """Return the id of the record of what the user said last, if that has words."""
+        return self._exchange_ids(messages)[:1]
 
     def _kept(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
         # Without a checkpointer a client sends its history anew, under new ids.
@@ -376,7 +381,8 @@ class Run:
             redact=self.memory.redact,
         )
 
-    def _tell(self, event: str, records: Sequence[Record], started: float, **more: Any) -> None:
+    def tell(self, event: str, records: Sequence[Record], started: float, **more: Any) -> None:
+        """Write an event about records to the custom stream; `started` is of `perf_counter`."""
         items = [{"id": r.id, "type": r.type, "text": r.text} for r in records]
         took = round(1000 * (perf_counter() - started), 1)
         self.write({"type": event, **self._whose, "items": items, "ms": took, **more})
@@ -391,10 +397,10 @@ class Run:
         """Tell which notes came of a turn, and what that cost; nothing if no model was asked."""
         if done.error is not None:
             failed = {"error": repr(done.error), "usage": done.usage}
-            self._tell("memory.failed", [], started, **failed)
+            self.tell("memory.failed", [], started, **failed)
         elif done.usage is not None:
             notes = [change.record for change in done.changes]
-            self._tell("memory.saved", notes, started, usage=done.usage)
+            self.tell("memory.saved", notes, started, usage=done.usage)
 
 
 def check_memory(memory: object) -> None:
@@ -412,9 +418,19 @@ def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = N
         MissingUserError: If it does not say whose memory it uses.
         ConfigurationError: If there is no store.
     """
-    config: Mapping[str, Any] = get_config()
+    return run_of(memory, scopes, state, get_config(), get_runtime(), node)
+
+
+def run_of(
+    memory: Memory,
+    scopes: Scopes,
+    state: Any,
+    config: Mapping[str, Any],
+    runtime: Any,
+    node: str | None = None,
+) -> Run:
+    """Return the run that a config and a runtime are of; raises as `current_run` does."""
     configurable = config.get("configurable") or {}
-    runtime: Any = get_runtime()
     user = run_user(scopes.user, state, config, runtime)
     bound = memory.using(getattr(runtime, "store", None))
     _ = bound.store

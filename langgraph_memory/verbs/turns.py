@@ -19,9 +19,10 @@ from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
 from langgraph_memory.operations import change_ops, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
-from langgraph_memory.records import Change, Episode, Message
+from langgraph_memory.reconcile import signed
+from langgraph_memory.records import Change, Episode, Kind, Message
 from langgraph_memory.retention import message_ops, unexpired
-from langgraph_memory.scope import Owner, writer
+from langgraph_memory.scope import Owner, check_id, writer
 from langgraph_memory.verbs.episodes import Episodes
 
 logger = logging.getLogger(__name__)
@@ -240,9 +241,17 @@ class Turns(Episodes):
         return settled.processed
 
     def keep_proposed(
-        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+        self,
+        texts: Sequence[str],
+        *,
+        user: str,
+        sources: Sequence[str] = (),
+        kind: Kind = "fact",
+        slot: str | None = None,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> list[Change]:
-        """Keep what a reply proposes to remember: what the nodes call with `from_reply=True`.
+        """Keep what an agent proposes to remember, in its reply or by a tool.
 
         As for extracted notes, `accept`, `min_importance` and `review` decide about them.
 
@@ -250,22 +259,45 @@ class Turns(Episodes):
             texts: The notes.
             user: Whose memory it is.
             sources: Ids of the messages that they come from.
+            kind: Their kind.
+            slot: What they say the one value of.
+            project: The project that they belong to, instead of the user.
+            agent: The agent that they belong to, instead of the user.
+
+        Returns:
+            What was done; nothing if the rules refuse all of them.
         """
         hybrid, now = self._hybrid, self.clock()
-        draft = self.extracting.proposals(texts, writer(user), sources, now)
-        with OWNER_LOCKS.hold(writer(user)):
+        owner, author = writer(user, project, agent), check_id("user", user)
+        draft = self.extracting.proposals(
+            texts, owner, sources, now, kind=kind, slot=slot, author=author
+        )
+        with OWNER_LOCKS.hold(owner):
             changes = draft.changes(self.store.batch(draft.ops(hybrid)), hybrid)
+            changes = signed(changes, author)
             self._write(last_of_each(change_ops(changes)))
         return changes
 
     async def akeep_proposed(
-        self, texts: Sequence[str], *, user: str, sources: Sequence[str] = ()
+        self,
+        texts: Sequence[str],
+        *,
+        user: str,
+        sources: Sequence[str] = (),
+        kind: Kind = "fact",
+        slot: str | None = None,
+        project: str | None = None,
+        agent: str | None = None,
     ) -> list[Change]:
         """Async form of `keep_proposed`."""
         hybrid, now = self._hybrid, self.clock()
-        draft = self.extracting.proposals(texts, writer(user), sources, now)
-        async with OWNER_LOCKS.ahold(writer(user)):
+        owner, author = writer(user, project, agent), check_id("user", user)
+        draft = self.extracting.proposals(
+            texts, owner, sources, now, kind=kind, slot=slot, author=author
+        )
+        async with OWNER_LOCKS.ahold(owner):
             changes = draft.changes(await self.store.abatch(draft.ops(hybrid)), hybrid)
+            changes = signed(changes, author)
             await self._awrite(last_of_each(change_ops(changes)))
         return changes
 

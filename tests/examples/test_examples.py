@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from examples import team
-from langgraph_memory import ChromaStore, Memory, SavingReply, open_sessions
+from langgraph_memory import TOOLS_PROMPT, ChromaStore, Memory, SavingReply, open_sessions
 from langgraph_memory.testing import ScriptedChatModel
 from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import episodes
@@ -58,6 +58,9 @@ IN_ONE_PROCESS = {
     "tasks-zh": [["examples.task_agent", "--lang", "zh"]],
     "long": [["examples.long_chat"]] * 2,
     "long-zh": [["examples.long_chat", "--lang", "zh"]],
+    "diary": [["examples.diary"]],
+    "diary-zh": [["examples.diary", "--lang", "zh"]],
+    "reviewer": [["examples.code_reviewer"]],
     "knowledge": [["examples.knowledge_base"]],
     "knowledge-zh": [["examples.knowledge_base", "--lang", "zh"]],
 }
@@ -353,6 +356,54 @@ def test_the_knowledge_base_answers_from_its_documents_and_knows_when_it_cannot(
     assert after == [shipped, returned.format(30), unknown]  # the handbook was replaced
 
 
+@pytest.mark.parametrize(
+    ("run", "first", "second", "unknown"),
+    [
+        (
+            "diary",
+            "Drinks Colombia from a moka pot",
+            "Drinks Sidamo as filter coffee",
+            "I do not know that yet. Would you tell me?",
+        ),
+        (
+            "diary-zh",
+            "用摩卡壶喝哥伦比亚咖啡",
+            "喝西达摩手冲咖啡",
+            "这个我还不知道，可以告诉我吗？",
+        ),
+    ],
+    ids=["en", "zh"],
+)
+def test_a_diary_knows_the_newest_of_its_customer_alone_until_that_is_deleted(
+    printed: dict[str, str], run: str, first: str, second: str, unknown: str
+) -> None:
+    answers = re.findall("^    (?! *$)(.*)$", printed[run], re.MULTILINE)
+    told, known, _, newest, other, seen, _, after, *_ = answers
+    assert told == answers[2] == answers[6]  # done
+    assert (first in known, second in known) == (True, False)
+    assert (first in newest, second in newest) == (False, True)
+    assert seen == newest
+    assert other == after == unknown
+    [page, emptied] = printed[run].split("\nThe diary of c-7004:\n")[1:]
+    assert page.strip().endswith(first)
+    assert emptied == ""
+
+
+def test_a_reviewer_goes_by_the_newest_rule_of_the_team_whoever_gave_it(
+    printed: dict[str, str],
+) -> None:
+    answers = re.findall("^  -> (.*)$", printed["reviewer"], re.MULTILINE)
+    assert answers[0] == "No rule against it."
+    assert "from ana" in answers[2]
+    assert "in cents" in answers[2]
+    assert "from bo" in answers[4]
+    assert "in euros" in answers[4]
+    assert printed["reviewer"].endswith(
+        "    superseded, by ana: Amounts of money are int, in cents\n"
+        "    active, by bo: Amounts of money are Decimal, in euros\n"
+    )
+
+
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
     assert all(printed.values())
     assert not (folder / "attempts").exists()
@@ -391,6 +442,14 @@ def test_a_real_model_is_given_the_fact_that_counts_now(
     first, second = (request.body["messages"][1]["content"] for request in server.requests)
     assert ("home city: Rosario" in first, "Córdoba" in first) == (True, False)
     assert ("home city: Córdoba" in second, "Rosario" in second) == (True, False)
+
+
+def test_a_real_model_is_given_the_tools_of_the_diary(server: OpenAIServer, tmp_path: Path) -> None:
+    run_here("examples.diary", "--path", tmp_path, "--model", "openai:gpt-4o-mini")
+    for request in server.requests:
+        assert request.body["messages"][0]["content"].endswith(TOOLS_PROMPT)
+        names = [each["function"]["name"] for each in request.body["tools"]]
+        assert names == ["remember", "recall", "forget", "list_memories"]
 
 
 def test_a_real_model_proposes_and_reads_what_was_kept(
