@@ -8,9 +8,8 @@ user; each of its questions is put to `Memory.recall` without a floor. Beside it
 similarity of the embedder alone. Each line on stdout is a JSON object; tables follow on stderr.
 `hit@3` is the share of the questions for which a right note is among the first three.
 
-Follow-ups ("and the other one?") are asked in four ways: the last message alone; with the answer
-that it follows; the longest query that the nodes of a graph make of the exchange; and as the nodes
-ask, with the floor: a longer query only if nothing is known about the shorter one.
+Follow-ups ("and the other one?") are asked in three ways: the last message alone; with the answer
+that it follows; and as the nodes of a graph ask, with the floor: both, by turns.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from benchmarks.retrieval_scores import Line, mean
 from benchmarks.retrieval_tables import followups_table, languages_table
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.embedding import Embed, Embedder
+from langgraph_memory.followups import in_turn, queries_of
 from langgraph_memory.records import Recalled
-from langgraph_memory.runs import queries_of
 
 SETS = Path(__file__).parent / "sets"
 LANGUAGES = ("zh", "en", "ja", "ko", "ru", "ar", "es", "mixed")
@@ -151,7 +150,6 @@ def followups(noted: NoteMemory) -> Iterator[Line]:
     ways = {
         "the last message": _last,
         "with the answer before it": _with_answer,
-        "the nodes' longest query": _longest,
         "as the nodes ask": _as_nodes,
     }
     for name, way in ways.items():
@@ -170,17 +168,9 @@ def _with_answer(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
     return noted.names(noted.recall(said, row["id"]))
 
 
-def _longest(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
-    return noted.names(noted.recall(_queries(row)[-1], row["id"]))
-
-
 def _as_nodes(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
-    answers = (noted.recall(q, row["id"], min_relevance=None) for q in _queries(row))
-    found = Recalled("")
-    for found in answers:
-        if not found.nothing_known:
-            break
-    return noted.names(found)
+    recalls = [noted.recall(query, row["id"], min_relevance=None) for query in _queries(row)]
+    return noted.names(in_turn(recalls))
 
 
 def _queries(row: Mapping[str, Any]) -> list[str]:

@@ -46,8 +46,8 @@ from benchmarks.retrieval_scores import (
     spread,
 )
 from benchmarks.retrieval_tables import locomo_tables
+from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.embedding import Embed
-from langgraph_memory.prompts import approximate_tokens
 from langgraph_memory.testing import HashingEmbeddings
 
 

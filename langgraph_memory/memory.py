@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore
 
 from langgraph_memory import settings
@@ -16,6 +17,7 @@ from langgraph_memory.extraction import Accept
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
+from langgraph_memory.rewriting import Rewrite
 from langgraph_memory.small_talk import IsTask
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
@@ -35,6 +37,11 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
             `init_chat_model`, which is resolved at first use. Without one, notes come from
             `remember`.
         ranking: How hits are scored.
+        reranker: A LangChain document compressor (a cross-encoder, say) that puts the best hits of
+            a recall into its own order; if it fails, theirs stays. The nodes' `timeout` counts it.
+        rewrite: Makes of what the user says the question, or up to three, that `recall_node` and
+            `with_memory` ask: a chat model (or its name), or a plain function of a text. It gets
+            half of their `timeout`; if it fails, they ask what was said.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
         debounce: Seconds that work in the background waits for further turns of its thread.
         keep_messages: Whether messages stay once the model has made notes of them. If not, digests
@@ -71,6 +78,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         *,
         model: ChatModel | str | None = None,
         ranking: Ranking | None = None,
+        reranker: BaseDocumentCompressor | None = None,
+        rewrite: Rewrite | ChatModel | str | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
         debounce: float = DEBOUNCE,
         keep_messages: bool = True,
@@ -97,6 +106,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl
         self.ranking = ranking or Ranking()
+        self.reranker = settings.reranker(reranker)
+        self.rewriter = settings.rewriter(rewrite)
         self.redact = redact or no_redaction
         self.clock = clock
         self.is_task = settings.task_rule(is_task)

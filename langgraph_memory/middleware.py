@@ -33,6 +33,8 @@ from langgraph.channels import UntrackedValue
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from langgraph_memory.counting import CountTokens
+from langgraph_memory.followups import queries_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     Inject,
@@ -53,7 +55,6 @@ from langgraph_memory.runs import (
     Scopes,
     check_memory,
     current_run,
-    queries_of,
 )
 from langgraph_memory.scope import Scope
 
@@ -86,6 +87,8 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         agent: An agent to read beside it, in the same way.
         quotas: How many hits of each type the block gets.
         max_tokens: The budget of the block.
+        count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
+            by default four characters are one token, or one that is Chinese.
         timeout: How many seconds to wait for the store.
         on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
         from_reply: Whether to remember what a structured reply (`response_format=SavingReply`)
@@ -122,6 +125,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         agent: Scope | None = None,
         quotas: Quotas | None = None,
         max_tokens: int = 1000,
+        count_tokens: CountTokens | None = None,
         timeout: float | None = 2.0,
         on_error: OnError = "log",
         from_reply: bool = False,
@@ -136,7 +140,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._memory = memory
         self._scopes = Scopes(user, project, agent)
         quotas = Quotas() if quotas is None else quotas
-        self._how = RecallOptions(quotas, max_tokens, timeout, on_error)
+        self._how = RecallOptions(quotas, max_tokens, timeout, on_error, count_tokens)
         self._from_reply = from_reply
         self._episodes = episodes
         self._background = background

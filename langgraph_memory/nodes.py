@@ -29,7 +29,9 @@ from langgraph.graph import MessagesState
 from langgraph.types import Command, Overwrite
 from pydantic import BaseModel
 
+from langgraph_memory.counting import CountTokens
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.followups import queries_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     MARK,
@@ -53,7 +55,6 @@ from langgraph_memory.runs import (
     Scopes,
     check_memory,
     current_run,
-    queries_of,
 )
 from langgraph_memory.scope import Scope
 
@@ -84,6 +85,7 @@ def recall_node(
     query: Callable[[Any], str] | None = None,
     quotas: Quotas | None = None,
     max_tokens: int = 1000,
+    count_tokens: CountTokens | None = None,
     timeout: float | None = 2.0,
     on_error: OnError = "log",
 ) -> Runnable[Any, dict[str, Any]]:
@@ -97,14 +99,18 @@ def recall_node(
         user: The user, or a function of state and config; else the run's own (see `scope`).
         project: A project to read beside the user's memory, in the same way.
         agent: An agent to read beside it, in the same way.
-        query: What to recall, from a state without `messages`.
+        query: What to recall, from a state without `messages`. Else it is the latest user message,
+            and once more with the answer before it where that message says little.
         quotas: How many hits of each type the block gets.
         max_tokens: The budget of the block.
+        count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
+            by default four characters are one token, or one that is Chinese.
         timeout: How many seconds to wait for the store.
         on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
     """
     check_memory(memory)
-    how = RecallOptions(Quotas() if quotas is None else quotas, max_tokens, timeout, on_error)
+    quotas = Quotas() if quotas is None else quotas
+    how = RecallOptions(quotas, max_tokens, timeout, on_error, count_tokens)
     scopes = Scopes(user, project, agent)
 
     def prepare(state: Any) -> tuple[Run, list[BaseMessage], list[str], dict[str, Any]]:
@@ -253,6 +259,7 @@ def with_memory(
     agent: Scope | None = None,
     quotas: Quotas | None = None,
     max_tokens: int = 1000,
+    count_tokens: CountTokens | None = None,
     timeout: float | None = 2.0,
     on_error: OnError = "log",
     from_reply: bool = False,
@@ -275,6 +282,7 @@ def with_memory(
         agent: As for `recall_node`.
         quotas: As for `recall_node`.
         max_tokens: As for `recall_node`.
+        count_tokens: As for `recall_node`.
         timeout: As for `recall_node`.
         on_error: As for `recall_node`.
         from_reply: As for `remember_node`; the state never holds anything but the plain reply.
@@ -284,7 +292,8 @@ def with_memory(
     """
     check_memory(memory)
     check_inject(inject)
-    how = RecallOptions(Quotas() if quotas is None else quotas, max_tokens, timeout, on_error)
+    quotas = Quotas() if quotas is None else quotas
+    how = RecallOptions(quotas, max_tokens, timeout, on_error, count_tokens)
     scopes = Scopes(user, project, agent)
     around = _Around(memory, scopes, how, from_reply, episodes, background, inject)
     if isinstance(node, Runnable):

@@ -1,17 +1,18 @@
 """The block of memory that a model reads: delimited, dated, escaped, cut to a budget.
 
-What is in a block was said by people and is data. It is one line each, so that it cannot pose as
-a heading or a message, and `<` is escaped where it could open or close the block.
+What is in a block was said by people and is data: it is one line each and escaped, so that it can
+neither close the block nor pose as a heading or a message.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import ceil
 
+from langgraph_memory.counting import WIDE, CountTokens, approximate_tokens, counter_of
+from langgraph_memory.escaping import one_line
 from langgraph_memory.records import Document, Episode, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner
 
@@ -34,11 +35,9 @@ NOTHING_ELSE = (
 )
 
 _MAX_LINE_TOKENS = 250  # one long message must not push out all others
+_MAX_READ = 8_000  # characters of a text of which a line shows the first 1,000
 _MAX_ID = 80
 _PLAIN_ID = re.compile(r"[\w.@+/-]+")
-_BREAKS = re.compile(r"[\s\x1c-\x1e\x85\u2028\u2029]+")
-_TAG = re.compile(r"[<‹＜〈⟨](?=[\W_]*memory)", re.IGNORECASE)
-_WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +55,18 @@ class _Section:
     kept: list[tuple[str, Record]] = field(default_factory=list)
 
 
-def memory_block(recalled: Recalled, max_tokens: int = 1000) -> Block:
+def memory_block(
+    recalled: Recalled, max_tokens: int = 1000, count_tokens: CountTokens | None = None
+) -> Block:
     """Return what was recalled as a block; its text is empty if the memory is empty.
 
     Args:
         recalled: What was recalled; hits that stand in the profile or under "Last time" are not
             repeated.
-        max_tokens: The budget, by `approximate_tokens`. Whole lines are kept: pinned and relevant
-            ones before what was said last time, and that before past tasks.
+        max_tokens: The budget. Whole lines are kept: pinned and relevant ones before what was said
+            last time, and that before past tasks.
+        count_tokens: Counts the tokens of each line, once: a function, or the chat model that will
+            read the block; by default `approximate_tokens`.
     """
     sections = _sections(recalled)
     any_lines = any(section.records for section in sections.values())
@@ -72,35 +75,16 @@ def memory_block(recalled: Recalled, max_tokens: int = 1000) -> Block:
     footer = [NOTHING_ELSE if any_lines else NOTHING_KNOWN] if recalled.nothing_known else []
     introduction = _introduction(sections)
     fixed = "\n".join([OPEN, introduction, *footer, CLOSE])
-    left = max_tokens - approximate_tokens(fixed)
+    count = counter_of(count_tokens)
+    left = max_tokens - count(fixed)
     for name in (KNOWN, RELEVANT, LAST_TIME, TASKS):
-        left = _fill(sections[name], left)
+        left = _fill(sections[name], left, count)
     used = [section for section in sections.values() if section.kept]
     body = [
         line for section in used for line in (section.heading, *(line for line, _ in section.kept))
     ]
     records = tuple(record for section in used for _, record in section.kept)
     return Block("\n".join([OPEN, introduction, *body, *footer, CLOSE]), records)
-
-
-def approximate_tokens(text: str) -> int:
-    """Return about how many tokens a text has: a wide character is one, four others are one.
-
-    Example:
-        >>> approximate_tokens("ground for a moka pot"), approximate_tokens("摩卡壶")
-        (6, 3)
-    """
-    return ceil(quarter_tokens(text) / 4)
-
-
-def quarter_tokens(text: str) -> int:
-    """Return four times as much, not rounded: of two texts together it is the sum of theirs."""
-    return len(text) + 3 * len(_WIDE.findall(text))
-
-
-def one_line(text: str) -> str:
-    """Return a text as one line that can neither close the block nor open another."""
-    return _TAG.sub("&lt;", _BREAKS.sub(" ", text).strip())
 
 
 def _sections(recalled: Recalled) -> dict[str, _Section]:
@@ -153,7 +137,7 @@ def _line(record: Record) -> str:
         case Episode():
             source = "task"
             text = _how_it_went(record)
-    return f"- [{date:%Y-%m-%d}] {_shorten(one_line(source))}: {_shorten(one_line(text))}"
+    return f"- [{date:%Y-%m-%d}] {_shown(source)}: {_shown(text)}"
 
 
 def _how_it_went(episode: Episode) -> str:
@@ -165,7 +149,7 @@ def _how_it_went(episode: Episode) -> str:
         outcome += f": {episode.error}"
     went = "; ".join(filter(None, (outcome, episode.approach, episode.notes)))
     half = _MAX_LINE_TOKENS // 2 - 5
-    return f"{_shorten(one_line(episode.task), half)} ({_shorten(one_line(went), half)})"
+    return f"{_shown(episode.task, half)} ({_shown(went, half)})"
 
 
 def _note_source(note: Note) -> str:
@@ -191,20 +175,22 @@ def _shown_id(id: str) -> str:
     return shown if len(shown) <= _MAX_ID else f"{shown[:_MAX_ID]}[...]"
 
 
-def _shorten(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
-    if approximate_tokens(text) <= tokens:
-        return text
-    characters = tokens if _WIDE.search(text) else 4 * tokens
-    return text[:characters].rstrip() + " [...]"
+def _shown(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
+    """Return a text as one line, cut where it is long."""
+    line = one_line(text[:_MAX_READ])
+    if approximate_tokens(line) <= tokens:
+        return line
+    characters = tokens if WIDE.search(line) else 4 * tokens
+    return line[:characters].rstrip() + " [...]"
 
 
-def _fill(section: _Section, left: int) -> int:
+def _fill(section: _Section, left: int, count: Callable[[str], int]) -> int:
     """Keep the lines that fit into the tokens that are left, and return what is left then."""
+    left_for_lines = left - (count(section.heading) + 1 if section.records else 0)
     for record in section.records:
         line = _line(record)
-        heading = 0 if section.kept else approximate_tokens(section.heading)
-        cost = approximate_tokens(line) + heading + 1
-        if cost <= left:
+        cost = count(line) + 1  # with its line break
+        if cost <= left_for_lines:
             section.kept.append((line, record))
-            left -= cost
-    return left
+            left_for_lines -= cost
+    return left_for_lines if section.kept else left

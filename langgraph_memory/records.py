@@ -14,12 +14,15 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
 
 from typing_extensions import TypeVar
 
 from langgraph_memory.clock import as_utc
 from langgraph_memory.scope import Owner, RecordType
+
+if TYPE_CHECKING:
+    from langgraph_memory.counting import CountTokens
 
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -401,7 +404,8 @@ class Hit(Generic[Found_co]):
 
     Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the floor looks at),
     `relevance`, `recency`, `importance`. Of a message besides: `likeness` (the cosine similarity of
-    its window), `named`, `moment`, `answers`, `kind`."""
+    its window), `named`, `moment`, `answers`, `kind`. A reranker adds `rerank`, its own score, and
+    puts the hits into its own order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,11 +434,17 @@ class Recalled:
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
-    def prompt(self, max_tokens: int = 1000) -> str:
-        """Return the block that a model reads; empty only when the memory is empty."""
+    def prompt(self, max_tokens: int = 1000, count_tokens: CountTokens | None = None) -> str:
+        """Return the block that a model reads; empty only when the memory is empty.
+
+        Args:
+            max_tokens: The budget.
+            count_tokens: Counts tokens: a function of a text, or the chat model that reads the
+                block; by default four characters are one token, or one that is Chinese.
+        """
         from langgraph_memory.prompts import memory_block
 
-        return memory_block(self, max_tokens).text
+        return memory_block(self, max_tokens, count_tokens).text
 
     def explain(self) -> str:
         """Return a line for each hit: its score, its text, and the parts that are not nothing."""

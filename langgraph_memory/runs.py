@@ -21,12 +21,12 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from langgraph_memory import arguments
+from langgraph_memory.counting import CountTokens, check_counter
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.lexical import query_tokens
+from langgraph_memory.followups import in_turn
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
-    begins_turn,
     current_turn,
     is_said,
     last_user_message,
@@ -34,7 +34,7 @@ from langgraph_memory.messages import (
     token_cost,
     tool_names,
 )
-from langgraph_memory.prompts import memory_block
+from langgraph_memory.prompts import Block, memory_block
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
@@ -46,7 +46,6 @@ T = TypeVar("T")
 OnError = Literal["log", "raise"]
 
 _CANDIDATES = 50  # hits asked for, of which the quotas choose
-_FEW_TERMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,10 @@ class RecallOptions:
     timeout: float | None
     """Seconds; `None` waits for ever."""
     on_error: OnError
+    count_tokens: CountTokens | None = None
 
     def __post_init__(self) -> None:
+        check_counter(self.count_tokens)
         if self.on_error not in ("log", "raise"):
             raise ConfigurationError(f"on_error= is 'log' or 'raise', got {self.on_error!r}")
         if not isinstance(self.quotas, Quotas):
@@ -79,6 +80,11 @@ class RecallOptions:
             isinstance(self.timeout, (int, float)) and self.timeout > 0
         ):
             raise ConfigurationError(f"timeout= is a time in seconds, got {self.timeout!r}")
+
+    @property
+    def time_to_rewrite(self) -> float | None:
+        """Half of the time: if it is not enough, the other half is for the query as it was."""
+        return None if self.timeout is None else self.timeout / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +110,19 @@ class Run:
         """Return the block for a query; an empty one if recalling fails and errors are logged.
 
         Args:
-            queries: What to recall; a later one is asked when nothing is known about those before.
+            queries: What to recall; the hits of several take turns.
             known: Messages that the model sees anyway.
             how: Quotas, budget and time.
         """
         started = perf_counter()
         try:
             self.memory.warm_up()
-            recalled = _within(how.timeout, lambda: self._recalled(queries, known))
+            recalled = _within(how.timeout, lambda: self._recalled(queries, known, how))
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
             return self._failed(error, how.on_error)
-        return self._block(recalled, how, started)
+        return self._told(_block(recalled, how), started)
 
     async def arecall(
         self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
@@ -125,28 +131,48 @@ class Run:
         started = perf_counter()
         try:
             await self.memory.awarm_up()
-            recalled = await asyncio.wait_for(self._arecalled(queries, known), how.timeout)
+            recalling = self._arecalled(queries, known, how)
+            recalled = await asyncio.wait_for(recalling, how.timeout)
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
             return self._failed(error, how.on_error)
-        return self._block(recalled, how, started)
+        return self._told(await asyncio.to_thread(_block, recalled, how), started)
 
-    def _recalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
+    def _recalled(
+        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
+    ) -> Recalled:
         asked = self._recall_args(known)
-        recalled = self.memory.recall(queries[0], **asked)
-        for query in queries[1:]:
-            if recalled.nothing_known:
-                recalled = self.memory.recall(query, **asked)
-        return recalled
+        rewritten = self._rewritten(queries, how)
+        return in_turn([self.memory.recall(query, **asked) for query in rewritten])
 
-    async def _arecalled(self, queries: Sequence[str], known: Sequence[BaseMessage]) -> Recalled:
+    async def _arecalled(
+        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
+    ) -> Recalled:
         asked = self._recall_args(known)
-        recalled = await self.memory.arecall(queries[0], **asked)
-        for query in queries[1:]:
-            if recalled.nothing_known:
-                recalled = await self.memory.arecall(query, **asked)
-        return recalled
+        rewritten = await self._arewritten(queries, how)
+        return in_turn([await self.memory.arecall(query, **asked) for query in rewritten])
+
+    def _rewritten(self, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
+        rewriter = self.memory.rewriter
+        if rewriter is None or not queries[-1].strip():
+            return queries
+        try:
+            return _within(how.time_to_rewrite, lambda: rewriter.rewrite(queries[-1]))
+        except Exception as error:  # noqa: BLE001  # whatever a model or a function raises
+            logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
+            return queries
+
+    async def _arewritten(self, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
+        rewriter = self.memory.rewriter
+        if rewriter is None or not queries[-1].strip():
+            return queries
+        try:
+            rewriting = rewriter.arewrite(queries[-1])
+            return await asyncio.wait_for(rewriting, how.time_to_rewrite)
+        except Exception as error:  # noqa: BLE001  # as above
+            logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
+            return queries
 
     def _recall_args(self, known: Sequence[BaseMessage]) -> dict[str, Any]:
         return {
@@ -165,8 +191,7 @@ class Run:
         logger.warning("recall failed; the agent answers without memory", exc_info=error)
         return ""
 
-    def _block(self, recalled: Recalled, how: RecallOptions, started: float) -> str:
-        block = memory_block(select(recalled, how.quotas), how.max_tokens)
+    def _told(self, block: Block, started: float) -> str:
         self._tell("memory.recalled", block.records, started)
         return block.text
 
@@ -406,17 +431,8 @@ def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = N
     )
 
 
-def queries_of(messages: Sequence[BaseMessage]) -> list[str]:
-    """Return what to recall for a conversation: its latest user message.
-
-    One that says little by itself ("and the other one?", "还是老样子") may be about what the user
-    said before it: the two together are the second query.
-    """
-    asked = [text_of(m) for m in messages if begins_turn(m) and is_said(m)]
-    if not asked:
-        return [""]
-    few = len(set(query_tokens(asked[-1]))) <= _FEW_TERMS
-    return [asked[-1], "\n".join(asked[-2:])] if few and len(asked) > 1 else [asked[-1]]
+def _block(recalled: Recalled, how: RecallOptions) -> Block:
+    return memory_block(select(recalled, how.quotas), how.max_tokens, how.count_tokens)
 
 
 def _within(timeout: float | None, function: Callable[[], T]) -> T:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from langchain_core.documents import BaseDocumentCompressor
 from langchain_core.runnables import Runnable
 
 from langgraph_memory import checks
@@ -14,6 +15,7 @@ from langgraph_memory.drafts import Extracting
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.rewriting import Rewrite, Rewriter
 from langgraph_memory.small_talk import IsTask, is_task
 
 
@@ -45,6 +47,29 @@ def task_reader(given: Callable[[Any], str] | None) -> Callable[[Any], str] | No
             f"lambda given: given['ticket']; got {given!r}"
         )
     return given
+
+
+def reranker(given: BaseDocumentCompressor | None) -> BaseDocumentCompressor | None:
+    """Refuse what reorders nothing."""
+    if given is not None and not isinstance(given, BaseDocumentCompressor):
+        raise ConfigurationError(
+            "reranker= is a LangChain document compressor, such as CrossEncoderReranker or "
+            f"CohereRerank; got {given!r}"
+        )
+    return given
+
+
+def rewriter(given: Rewrite | ChatModel | str | None) -> Rewriter | None:
+    """Return what rewrites questions, if anything does."""
+    if given is None:
+        return None
+    asked = isinstance(given, Runnable) or (isinstance(given, str) and given.strip())
+    if not asked and (not callable(given) or inspect.iscoroutinefunction(given)):
+        raise ConfigurationError(
+            "rewrite= is a chat model, the name of one, or a plain function of a text that returns "
+            f"a question or several; got {given!r}"
+        )
+    return Rewriter.of(given)
 
 
 def extracting(

@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from langgraph_memory.counting import quarter_tokens
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.prompts import quarter_tokens
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter

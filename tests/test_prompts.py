@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory import Memory
+from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.prompts import (
     CLOSE,
     INTRODUCTION,
@@ -23,9 +24,7 @@ from langgraph_memory.prompts import (
     OPEN,
     RELEVANT,
     TASKS,
-    approximate_tokens,
     memory_block,
-    one_line,
 )
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner
@@ -396,19 +395,3 @@ def test_a_block_stays_within_its_budget_and_keeps_whole_lines(
     lines = iter(whole.split("\n"))
     assert all(line in lines for line in block.split("\n")), "lines of the whole, in its order"
     assert (NOTHING_ELSE in block.split("\n")) == (NOTHING_ELSE in whole.split("\n"))
-
-
-@settings(deadline=None)
-@given(HOSTILE)
-def test_a_text_becomes_one_line_that_says_the_same(text: str) -> None:
-    line = one_line(text)
-    assert line.splitlines() in ([], [line])
-    assert one_line(line) == line
-    assert line.replace("&lt;", "<").split() == text.replace("&lt;", "<").split()
-
-
-@pytest.mark.parametrize(
-    "text", ["Prices < 5 €", "a <b> c", "1 <2", "if a < memoir: pass", "x => y", "&lt; stays"]
-)
-def test_ordinary_angle_brackets_are_left_as_they_are(text: str) -> None:
-    assert one_line(text) == text

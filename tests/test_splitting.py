@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.prompts import approximate_tokens
 from langgraph_memory.splitting import CHUNK_TOKENS, SUFFIXES, Chunk, language_of, split
 
 MARKS = [

@@ -15,6 +15,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore, PutOp
 
 from langgraph_memory import rulings
@@ -37,6 +38,7 @@ from langgraph_memory.operations import (
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.records import Change, Note, Record
 from langgraph_memory.retention import check_store, expiry_of_now, unexpired
+from langgraph_memory.rewriting import Rewriter
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import BLIND, Band, band_of
@@ -61,6 +63,8 @@ class Verbs:
     keep_messages: bool
     message_ttl: float | None
     ranking: Ranking
+    reranker: BaseDocumentCompressor | None
+    rewriter: Rewriter | None
     redact: Callable[[str], str]
     clock: Clock
     extracting: Extracting

@@ -12,6 +12,7 @@ from langgraph_memory import arguments, listing
 from langgraph_memory.operations import get_op, read_record
 from langgraph_memory.recalling import lesson_ops, with_found, with_lessons
 from langgraph_memory.records import Document, Kind, Recalled, Record, Source
+from langgraph_memory.reranking import arerank, rerank
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
 from langgraph_memory.verbs.base import Verbs
@@ -79,6 +80,8 @@ class Reading(Verbs):
             question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
             results = self.store.batch(ops)
         recalled = question.answer(results, self._ranking, as_of or self.clock())
+        if self.reranker is not None:
+            recalled = rerank(self.reranker, recalled)
         asked: list[GetOp] = []
         while (ops := lesson_ops(recalled)) and ops != asked:
             recalled, asked = with_found(recalled, self.store.batch(ops)), ops
@@ -123,6 +126,8 @@ class Reading(Verbs):
             question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
             results = await self.store.abatch(ops)
         recalled = question.answer(results, self._ranking, as_of or self.clock())
+        if self.reranker is not None:
+            recalled = await arerank(self.reranker, recalled)
         asked: list[GetOp] = []
         while (ops := lesson_ops(recalled)) and ops != asked:
             recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
