@@ -60,6 +60,9 @@ from langgraph_memory.scope import Scope
 
 _MAX_BLOCKS = 1024  # some 4 kB each
 
+_Purpose = tuple[str, str | None, str | None, str | None]
+"""What a block was recalled for: a user, a project, an agent, and the turn's first message."""
+
 
 class MemoryAgentState(AgentState[Any]):
     """An agent's state, with what memory needs to know until the turn is over."""
@@ -214,10 +217,10 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _call(self, request: ModelRequest[Any]) -> _Call:
         whole = _whole(request.messages, request.state)
-        turn = current_turn(whole)
         state: Any = request.state
-        recalled = self._blocks.get(state.get("memory_recalled"), _id_of(turn))
-        return _Call(self._run(state), whole, turn, recalled)
+        run, turn = self._run(state), current_turn(whole)
+        recalled = self._blocks.get(state.get("memory_recalled"), _purpose(run, turn))
+        return _Call(run, whole, turn, recalled)
 
     def _with_state(
         self, call: _Call, response: ModelResponse[Any], block: str
@@ -225,7 +228,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Return a response, and what the state is to hold until the next call."""
         update: dict[str, Any] = {"memory_turn": messages_to_dict(list(_outline(call.turn)))}
         if call.recalled is None:
-            update["memory_recalled"] = self._blocks.add(_id_of(call.turn), block)
+            update["memory_recalled"] = self._blocks.add(_purpose(call.run, call.turn), block)
         return ExtendedModelResponse(response, Command(update=update))
 
     def _with_block(self, request: ModelRequest[Any], block: str) -> ModelRequest[Any]:
@@ -269,22 +272,22 @@ class _Blocks:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._blocks: dict[str, tuple[str, str]] = {}  # turn and block, oldest first
+        self._blocks: dict[str, tuple[_Purpose, str]] = {}  # oldest first
 
-    def add(self, turn: str, block: str) -> str:
+    def add(self, purpose: _Purpose, block: str) -> str:
         """Keep a block, and return by what it is found."""
         key = str(uuid.uuid4())
         with self._lock:
             if len(self._blocks) >= _MAX_BLOCKS:
                 del self._blocks[next(iter(self._blocks))]
-            self._blocks[key] = turn, block
+            self._blocks[key] = purpose, block
         return key
 
-    def get(self, key: str | None, turn: str) -> str | None:
-        """Return a block that was recalled for a turn."""
+    def get(self, key: str | None, purpose: _Purpose) -> str | None:
+        """Return a block, if it was recalled for that."""
         with self._lock:
-            of, block = self._blocks.get(key or "", ("", None))
-        return block if of == turn else None
+            found = self._blocks.get(key or "")
+        return found[1] if found is not None and found[0] == purpose else None
 
     def drop(self, key: str | None) -> None:
         """Keep a block no longer."""
@@ -292,8 +295,8 @@ class _Blocks:
             self._blocks.pop(key or "", None)
 
 
-def _id_of(turn: Sequence[BaseMessage]) -> str:
-    return (turn[0].id or "") if turn else ""
+def _purpose(run: Run, turn: Sequence[BaseMessage]) -> _Purpose:
+    return run.user, run.project, run.agent, turn[0].id if turn else None
 
 
 def _outline(turn: Sequence[BaseMessage]) -> Iterator[BaseMessage]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
@@ -18,17 +18,20 @@ from langchain.agents.middleware import (
     ToolRetryMiddleware,
     hook_config,
 )
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.tools import tool
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import BaseModel
 
 from langgraph_memory import (
     ConfigurationError,
+    EpisodeRecorder,
     Memory,
     MemoryMiddleware,
     MissingUserError,
+    Quotas,
     SavingReply,
     Sessions,
     StoreError,
@@ -180,6 +183,58 @@ async def test_a_project_and_an_agent_are_read_beside_the_user(memory: Memory, c
     await call(agent, say("How do we ship the release?"))
     assert "staging" in block_in(model.calls[0])
     assert "flag" in block_in(model.calls[0])
+
+
+async def test_the_runs_own_store_is_used_where_there_is_no_other(call: Way) -> None:
+    """As on a LangGraph server."""
+    store = InMemoryStore()
+    with Memory() as memory:
+        agent = agent_with(memory, noting(), made={"store": store})
+        await call(agent, say(ORDER), as_user("ana"))
+        assert said(memory.using(store), "ana")[0] == f"user: {ORDER}"
+
+
+@pytest.mark.parametrize("fails", [True, False])
+async def test_a_recorder_and_the_middleware_log_one_episode(
+    memory: Memory, sessions: Sessions, call: Way, fails: bool
+) -> None:
+    model = ScriptedChatModel([calling("price"), *([Down()] if fails else []), ANSWER])
+    agent = agent_with(memory, model, saver=sessions.checkpointer)
+    config = sessions.config(user="ana", thread_id="t")
+    config["callbacks"] = [EpisodeRecorder(memory)]
+    if fails:
+        with pytest.raises(Down):
+            await call(agent, say(ASKED), config)
+        [episode] = episodes(memory, "ana")
+        assert (episode.task, episode.outcome) == (ASKED, "failure")
+    await call(agent, None if fails else say(ASKED), config)
+    [episode] = episodes(memory, "ana")
+    assert (episode.task, episode.outcome) == (ASKED, "completed")
+
+
+async def test_a_message_that_comes_while_the_agent_works_is_recalled_for(
+    memory: Memory, sessions: Sessions, call: Way
+) -> None:
+    """A tool may bring what the user said meanwhile."""
+    memory.remember(KNOWN, user="ana")
+    memory.remember("The grinder was shipped to Rosario", user="ana")
+
+    @tool
+    def wait(tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Wait for the user."""
+        come = [ToolMessage("here it is", tool_call_id=tool_call_id), HumanMessage(SECOND)]
+        return Command(update={"messages": come})
+
+    calls: Any = [{"name": "wait", "args": {}, "id": "call_wait"}]
+    model = ScriptedChatModel([AIMessage("", tool_calls=calls), ANSWER])
+    agent = agent_with(memory, model, tools=[wait], quotas=Quotas(notes=1))
+    told = await everything(agent.astream, say(ASKED), as_user("ana", "t"), "custom")
+    assert [event["type"] for event in told].count("memory.recalled") == 2
+    assert has_block(model.calls[1][-1])
+    assert said(memory, "ana") == [KEPT[0], f"user: {SECOND}", KEPT[1]]
+
+
+SECOND = "Where was the grinder shipped to?"
 
 
 # -- where the block goes, and where not ---------------------------------------------------------
