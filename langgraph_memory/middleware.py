@@ -154,15 +154,11 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> None:
         """Keep the history that a run brings along, before a summary takes its place."""
-        run = self._run(state)
-        if earlier := _earlier(run, state):
-            run.log_at_once(earlier)
+        self._run(state).log_earlier(with_ids(state["messages"]))
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> None:
         """Async form of `before_agent`."""
-        run = self._run(state)
-        if earlier := _earlier(run, state):
-            await run.alog_at_once(earlier)
+        await self._run(state).alog_earlier(with_ids(state["messages"]))
 
     # -- each call of the model --
 
@@ -323,12 +319,6 @@ def _whole(messages: Sequence[BaseMessage], state: Any) -> list[BaseMessage]:
         return messages  # that turn is over, or has come to nothing
     turn = merged(outline, newer or messages)
     return [*messages[: len(messages) - len(newer)], *turn] if newer else turn
-
-
-def _earlier(run: Run, state: Any) -> list[BaseMessage]:
-    """Return what was said before this turn; no more of it is known where nothing keeps it."""
-    messages = with_ids(state["messages"])
-    return messages[: len(messages) - len(current_turn(messages))] if run.resumable else []
 
 
 def _cleared(turn: Taken) -> dict[str, Any]:
