@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
 
@@ -21,14 +21,7 @@ from langchain.agents.middleware.types import (
     ModelResponse,
     PrivateStateAttr,
 )
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    messages_from_dict,
-    messages_to_dict,
-)
+from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.channels import UntrackedValue
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -38,14 +31,12 @@ from langgraph_memory.followups import queries_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     Inject,
-    begins_turn,
     check_inject,
     current_turn,
     injected,
-    merged,
-    text_of,
     with_ids,
 )
+from langgraph_memory.outline import outline_of, whole
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.replies import Taken, structured_in, take_proposal
 from langgraph_memory.runs import (
@@ -212,17 +203,17 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return current_run(self._memory, self._scopes, state)
 
     def _call(self, request: ModelRequest[Any]) -> _Call:
-        whole = _whole(request.messages, request.state)
         state: Any = request.state
-        run, turn = self._run(state), current_turn(whole)
+        messages = whole(with_ids(request.messages), state.get("memory_turn"))
+        run, turn = self._run(state), current_turn(messages)
         recalled = self._blocks.get(state.get("memory_recalled"), _purpose(run, turn))
-        return _Call(run, whole, turn, recalled)
+        return _Call(run, messages, turn, recalled)
 
     def _with_state(
         self, call: _Call, response: ModelResponse[Any], block: str
     ) -> ExtendedModelResponse[Any]:
         """Return a response, and what the state is to hold until the next call."""
-        update: dict[str, Any] = {"memory_turn": messages_to_dict(list(_outline(call.turn)))}
+        update: dict[str, Any] = {"memory_turn": outline_of(call.turn)}
         if call.recalled is None:
             update["memory_recalled"] = self._blocks.add(_purpose(call.run, call.turn), block)
         return ExtendedModelResponse(response, Command(update=update))
@@ -237,7 +228,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return request.override(messages=_any([first, *rest]))
 
     def _taken(self, state: Any) -> Taken:
-        messages = _whole(state["messages"], state)
+        messages = whole(with_ids(state["messages"]), state.get("memory_turn"))
         return (
             take_proposal(messages, structured_in(state)) if self._from_reply else Taken(messages)
         )
@@ -293,32 +284,6 @@ class _Blocks:
 
 def _purpose(run: Run, turn: Sequence[BaseMessage]) -> _Purpose:
     return run.user, run.project, run.agent, turn[0].id if turn else None
-
-
-def _outline(turn: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
-    """Yield what was said in a turn and which tools were called, without what these were given."""
-    for message in turn:
-        if begins_turn(message):
-            yield HumanMessage(text_of(message), id=message.id, name=message.name)
-        elif isinstance(message, AIMessage):
-            yield AIMessage(
-                text_of(message),
-                id=message.id,
-                name=message.name,
-                tool_calls=[{**call, "args": {}} for call in message.tool_calls],
-                usage_metadata=message.usage_metadata,
-            )
-
-
-def _whole(messages: Sequence[BaseMessage], state: Any) -> list[BaseMessage]:
-    """Return messages, with those of the turn that a summary has taken the place of."""
-    messages = with_ids(messages)
-    outline = messages_from_dict(state.get("memory_turn") or [])
-    newer = current_turn(messages)
-    if not outline or (newer and newer[0].id != outline[0].id):
-        return messages  # that turn is over, or has come to nothing
-    turn = merged(outline, newer or messages)
-    return [*messages[: len(messages) - len(newer)], *turn] if newer else turn
 
 
 def _cleared(turn: Taken) -> dict[str, Any]:
