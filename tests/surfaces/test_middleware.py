@@ -400,6 +400,42 @@ async def test_what_the_user_said_is_kept_when_the_model_fails(memory: Memory, c
     assert said(memory, "ana") == [f"user: {ORDER}"]
 
 
+async def test_what_the_user_said_is_kept_when_the_run_is_cancelled(
+    memory: Memory, sessions: Sessions
+) -> None:
+    waiting = asyncio.Event()
+
+    class Slow(AgentMiddleware[Any, Any, Any]):
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            waiting.set()
+            await asyncio.Event().wait()
+
+    agent = agent_with(memory, noting(), Slow(), saver=sessions.checkpointer)
+    config = sessions.config(user="ana", thread_id="t")
+    run = asyncio.create_task(agent.ainvoke(say(ORDER), config))
+    await waiting.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert said(memory, "ana") == [f"user: {ORDER}"]
+
+
+async def test_a_turn_that_is_answered_again_has_one_episode(
+    memory: Memory, sessions: Sessions, call: Way
+) -> None:
+    memory.remember(KNOWN, user="ana")
+    model = ScriptedChatModel(["Gladly.", "With pleasure."])
+    agent = agent_with(memory, model, saver=sessions.checkpointer)
+    config = sessions.config(user="ana", thread_id="t")
+    await call(agent, say(ASKED), config)
+    [asked] = [state for state in agent.get_state_history(config) if state.next == ("model",)]
+    place = asked.config["configurable"]
+    await call(agent, None, {"configurable": {**config["configurable"], **place}})
+    assert all(KNOWN in block_in(prompt) for prompt in model.calls)
+    assert said(memory, "ana") == [KEPT[0], "assistant: Gladly.", "assistant: With pleasure."]
+    assert tasks(memory, "ana") == [ASKED]
+
+
 async def test_a_turn_that_failed_goes_on_and_is_kept_once(
     memory: Memory, sessions: Sessions, call: Way
 ) -> None:
@@ -748,6 +784,38 @@ async def test_an_agent_in_a_tool_of_another_one_has_memory_too(
     assert set(said(memory, "researcher" if own else "ana")) >= research_said
     assert (said(memory, "ana") == KEPT) is own
     assert set(said(memory, "ana")) >= set(KEPT)
+
+
+async def test_an_agent_in_a_tool_may_ask_a_person_and_goes_on_with_memory(
+    memory: Memory, sessions: Sessions, call: Way
+) -> None:
+    memory.remember(KNOWN, user="ana")
+    inner = ScriptedChatModel([calling("confirm"), "It is 12 euro."])
+    researcher = agent_with(memory, inner, user="researcher", agent="coder")
+    memory.remember("Ask before coffee is priced", user="ana", agent="coder", kind="lesson")
+
+    @tool
+    async def research(question: str) -> str:
+        """Find something out about coffee prices."""
+        return answer(await researcher.ainvoke(say(question)))
+
+    @tool("research")
+    def sync_research(question: str) -> str:
+        """Find something out about coffee prices."""
+        return answer(researcher.invoke(say(question)))
+
+    calls: Any = [{"name": "research", "args": {"question": "The price of coffee?"}, "id": "c"}]
+    outer = ScriptedChatModel([AIMessage("", tool_calls=calls), ANSWER])
+    used = research if call.is_async else sync_research
+    agent = agent_with(memory, outer, tools=[used], saver=sessions.checkpointer)
+    config = sessions.config(user="ana", thread_id="t")
+    await call(agent, say(ASKED), config)
+    await call(agent, Command(resume="yes"), config)
+    assert all("Ask before" in block_in(prompt) for prompt in inner.calls)
+    assert all(KNOWN in block_in(prompt) for prompt in outer.calls)
+    assert (len(inner.calls), len(outer.calls)) == (2, 2)
+    assert said(memory, "ana") == KEPT
+    assert said(memory, "researcher") == ["user: The price of coffee?", "assistant: It is 12 euro."]
 
 
 async def test_an_agent_may_be_a_node_of_a_graph(
