@@ -223,7 +223,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return request
         prompt = [] if request.system_message is None else [request.system_message]
         first, *rest = injected([*prompt, *request.messages], block, self._inject)
-        if isinstance(first, SystemMessage) and len(rest) >= len(request.messages):
+        if isinstance(first, SystemMessage):
             return request.override(system_message=first, messages=_any(rest))
         return request.override(messages=_any([first, *rest]))
 

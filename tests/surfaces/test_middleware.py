@@ -255,6 +255,21 @@ async def test_the_block_goes_into_the_system_prompt_if_asked(
     assert human.text == ASKED
 
 
+@pytest.mark.parametrize("inject", ["user", "system"])
+async def test_a_system_message_among_the_messages_stays_first(
+    memory: Memory, call: Way, inject: Any
+) -> None:
+    memory.remember(KNOWN, user="ana")
+    model = noting()
+    given = {"messages": [SystemMessage("You sell coffee."), HumanMessage(ASKED)]}
+    await call(agent_with(memory, model, inject=inject), given, as_user("ana"))
+    assert [message.type for message in model.calls[0]] == ["system", "human"]
+    assert [has_block(message) for message in model.calls[0]] == [
+        inject == "system",
+        inject == "user",
+    ]
+
+
 async def test_a_system_prompt_stays_as_it_is(memory: Memory, call: Way) -> None:
     memory.remember(KNOWN, user="ana")
     model = noting()
@@ -593,18 +608,21 @@ async def test_after_an_interrupt_a_summary_may_still_remove_the_turn(
     ]
 
 
-async def test_an_agent_that_is_made_anew_goes_on_with_what_is_known_now(
-    memory: Memory, sessions: Sessions, call: Way
+@pytest.mark.parametrize("anew", [True, False], ids=["another agent", "the same agent"])
+async def test_after_an_interrupt_an_agent_goes_on_with_what_is_known_then(
+    memory: Memory, sessions: Sessions, call: Way, anew: bool
 ) -> None:
-    """As in another process, after something was forgotten in the meantime."""
+    """Something was forgotten in the meantime; another agent goes on, as in another process."""
     note = memory.remember(KNOWN, user="ana").record
     memory.remember("Coffee goes to Rosario", user="ana")
     config = sessions.config(user="ana", thread_id="t")
     model = ScriptedChatModel([calling("confirm"), ANSWER])
-    await call(agent_with(memory, model, saver=sessions.checkpointer), say(ASKED), config)
+    agent = agent_with(memory, model, saver=sessions.checkpointer)
+    await call(agent, say(ASKED), config)
     memory.forget(note.id, user="ana")
-    again = agent_with(memory, model, saver=sessions.checkpointer)
-    await call(again, Command(resume="yes"), config)
+    if anew:
+        agent = agent_with(memory, model, saver=sessions.checkpointer)
+    await call(agent, Command(resume="yes"), config)
     before, after = map(block_in, model.calls)
     assert KNOWN in before
     assert KNOWN not in after
