@@ -5,9 +5,8 @@
     python benchmarks/floor.py --data locomo10.json --embed openai:text-embedding-3-small
 
 A floor refuses questions that the memory cannot answer, and loses some that it can. What it judges
-is the best evidence among all messages, or notes, of a user: what the parts of a hit call so, or
-else its cosine similarity plus the share of the question's words that are there. Each line on
-stdout is a JSON object about one type of records in one set; tables follow on stderr.
+is the best `evidence` among all messages, or notes, of a user (`langgraph_memory/floors.py`). Each
+line on stdout is a JSON object about one type of records in one set; tables follow on stderr.
 
 - `floor.threshold`: the floor at which 3 % of the answerable questions lose their evidence, and
   which shares of the others it refuses; `left_out` has the same with floors that were chosen on all
@@ -194,7 +193,7 @@ def judge(asked: Asked, recall: Recall, depth: int) -> Judged:
     kept = [name for name, _ in recall(asked, depth, None)]
     return Judged(
         asked,
-        max((evidence_of(hit) for _, hit in everything), default=-np.inf),
+        max((hit.parts["evidence"] for _, hit in everything), default=-np.inf),
         _found(asked.right, first),
         _found(asked.right, kept),
         not kept,
@@ -203,12 +202,6 @@ def judge(asked: Asked, recall: Recall, depth: int) -> Judged:
 
 def _found(right: frozenset[str], names: Sequence[str]) -> float:
     return len(right.intersection(names)) / len(right) if right else 0.0
-
-
-def evidence_of(hit: Hit) -> float:
-    """Return what the floor judges."""
-    parts: Mapping[str, float] = hit.parts
-    return parts.get("evidence", parts["cosine"] + parts["coverage"])
 
 
 def lines_of(judged: Sequence[Judged], facts: Line) -> Iterator[Line]:

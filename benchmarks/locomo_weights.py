@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.locomo_contenders import Ours, message_id
 from benchmarks.locomo_data import CATEGORIES, Conversation
-from benchmarks.retrieval_scores import DEPTH, LIMIT, Answer, Line, scores, spread
-from langgraph_memory import Ranking
-from langgraph_memory.records import Hit
+from benchmarks.retrieval_scores import LIMIT, Answer, Line, scores, spread
 
 RIDGE = 3e-4
 """Keeps a weight that tells nothing near 0. Down to .00001 the recall is the same within .001; .003
@@ -28,8 +26,15 @@ is already so much that the weights differ by a third, and it falls by .006."""
 _STEPS = 20
 _STILL = 1e-3
 
-_PARTS = {"lexical": "bm25", "dense": "likeness"}
-"""Parts of a hit that are called otherwise than their weights."""
+PARTS = {
+    "lexical": "bm25",
+    "dense": "likeness",
+    "named": "named",
+    "moment": "moment",
+    "answers": "answers",
+    "kind": "kind",
+}
+"""The weights of relevance, and the parts of a hit that they weigh."""
 
 Floats = NDArray[np.float64]
 
@@ -74,11 +79,7 @@ def cross_validate(ours: Ours, conversations: Sequence[Conversation]) -> Iterato
     Also with those of the ranking (`defaults`, what `recall` does), and with one weight fewer, the
     others chosen anew (`without`).
     """
-    ranking = ours.memory.ranking
-    weights = weights_of(ranking, _any_hit(ours, conversations))
-    if not weights:
-        yield {"name": "cross-validated", "error": "no field of Ranking is a part of its hits"}
-        return
+    weights: dict[str, float] = {name: getattr(ours.memory.ranking, name) for name in PARTS}
     read = [parts_of(ours, conversation, weights) for conversation in conversations]
     own = [answer for parts in read for answer in parts.answers(np.ones(len(weights)))]
     yield from _lines(own, "defaults", weights)
@@ -117,20 +118,13 @@ def _lines(
         yield {**whole, "category": category, **scores(chosen)}
 
 
-def weights_of(ranking: Ranking, hit: Hit | None) -> dict[str, float]:
-    """Return the weights of a ranking whose part a hit has, and that are not 0."""
-    named = {field.name: getattr(ranking, field.name) for field in fields(ranking)}
-    parts = {} if hit is None else hit.parts
-    return {n: weight for n, weight in named.items() if _PARTS.get(n, n) in parts and weight}
-
-
 def contributions(parts: Mapping[str, float], weights: Mapping[str, float]) -> list[float]:
     """Return what each weight adds to a hit's relevance.
 
     Raises:
         ValueError: If relevance is not the weighted sum of these parts.
     """
-    found = [weight * parts[_PARTS.get(name, name)] for name, weight in weights.items()]
+    found = [weight * parts[PARTS[name]] for name, weight in weights.items()]
     if not math.isclose(sum(found), parts["relevance"], rel_tol=1e-3, abs_tol=1e-4):
         raise ValueError(f"relevance is no weighted sum: {dict(parts)} with {dict(weights)}")
     return found
@@ -187,9 +181,3 @@ def _loss(factors: Floats, training: Sequence[Parts]) -> tuple[float, Floats, Fl
         rooted = (parts.values * np.sqrt(likely)[..., None]).reshape(-1, len(factors))
         hessian += (rooted.T @ rooted - means.T @ means) / questions
     return loss, gradient, hessian
-
-
-def _any_hit(ours: Ours, conversations: Sequence[Conversation]) -> Hit | None:
-    asked = ((c, question.text) for c in conversations for question in c.questions)
-    hits = (hit for c, text in asked for hit in ours.hits(text, c, DEPTH))
-    return next(iter(hits), None)

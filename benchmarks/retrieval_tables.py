@@ -94,8 +94,6 @@ def floor_tables(lines: Lines) -> Iterator[str]:
         rows += [_refusals("chosen on the others", line["left_out"], groups)]
         for own in select(lines, "floor.default", **of_set):
             rows.append(_refusals("as `recall` is", own, groups))
-        curve = select(lines, "floor.curve", **of_set)
-        rows += [_refusals("", each, groups) for each in curve[::2]]
         yield f"{_floor_title(line)}\n\n{table(head, rows)}"
 
 

@@ -19,6 +19,7 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.listing import Choice
 from langgraph_memory.log import Log
 from langgraph_memory.messages import as_messages
+from langgraph_memory.operations import ALL
 from langgraph_memory.recalling import Question
 from langgraph_memory.records import (
     KINDS,
@@ -253,15 +254,15 @@ def question(
     if not isinstance(query, str):
         raise ConfigurationError(f"query is a text, got {type(query).__name__}")
     checks.count("limit", limit)
-    if min_relevance is not None and not isinstance(min_relevance, (int, float)):
-        raise ConfigurationError(f"min_relevance= is a number, got {min_relevance!r}")
+    if min_relevance is not None:
+        checks.number("min_relevance", min_relevance)
     return Question(
         query=checks.any_text("query", query[:MAX_QUERY_CHARACTERS], redact),
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else _types(types, TYPES),
         kinds=None if kinds is None else _kinds(kinds),
         filter=None if filter is None else checks.record_filter(filter, types or TYPES),
-        limit=limit,
+        limit=min(limit, ALL),
         min_relevance=min_relevance,
         as_of=None if as_of is None else as_utc(as_of, "as_of="),
         thread_id=None if thread_id is None else checks.thread_id(thread_id),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from numbers import Real
@@ -85,6 +86,13 @@ def unit(name: str, given: object) -> float:
     if not number or not 0 <= given <= 1:  # type: ignore[operator]  # it is a number
         raise ConfigurationError(f"{name}= is a number from 0 to 1, got {given!r}")
     return float(given)  # type: ignore[arg-type]  # as above
+
+
+def number(name: str, given: object) -> None:
+    """Refuse what is no number, and what is not a number by name."""
+    real = isinstance(given, Real) and not isinstance(given, bool)
+    if not real or math.isnan(given):  # type: ignore[arg-type]  # it is a number
+        raise ConfigurationError(f"{name}= is a number, got {given!r}")
 
 
 def count(name: str, given: object, least: int = 0) -> int:

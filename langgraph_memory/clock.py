@@ -28,7 +28,12 @@ def as_utc(moment: datetime, name: str = "time") -> datetime:
             f"{name}: got {naive}{moment!r}; expected one with a time zone, "
             "for example datetime.now(timezone.utc)"
         )
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ConfigurationError(
+            f"{name}: {moment.isoformat()} is outside the years 1 to 9999 in UTC"
+        ) from error
 
 
 def parse_time(text: str) -> datetime:

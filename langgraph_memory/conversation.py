@@ -33,15 +33,19 @@ fitted to the others; geometric series of .5 to .7 differ by less than .003 in r
 AFTER = (0.5, 0.25)
 """What a word of the next message counts, and one of the message after that."""
 
+_WEIGHTS = np.array([(1, *BEFORE, *AFTER)], np.float32).T  # of a message in its own window, too
+
 NEIGHBOUR = 0.5
 """What the likeness of the message before counts beside a message's own, and that of the next."""
 
 PAUSE_HOURS = 6
 """After so long a silence, a thread's next message begins a session, and looks back at none."""
 
+_FEW = 64  # rows that are put into their places faster than all rows are sorted
+
 _QUESTION = re.compile("[?？؟]")
 _ENDS_ASKING = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
-_ATTACHMENT = re.compile(r"\s*\n\[(?:image|file|audio|video): ", re.ASCII)
+_ATTACHMENT = re.compile(r"\n\[(?:image|file|audio|video): ", re.ASCII)
 
 Scores = NDArray[np.float32]
 Rows = NDArray[np.intp]
@@ -71,19 +75,24 @@ class Conversation(NamedTuple):
 
     speakers: Speakers
     speaker: NDArray[np.int32]
+    speaking: frozenset[int]
+    """The speakers of those that are alive."""
     day: NDArray[np.int32]
     """The day it was said, as `date.toordinal` counts."""
     days: tuple[int, int]
-    """The first and the last day."""
+    """The first and the last day of those that are alive."""
     has_time: Flags
     has_number: Flags
     answers: Scores
     """1 for what follows a question, less 1 for what ends with a question mark itself."""
     alive: Flags
     living: int
-    before: tuple[Rows, Rows, Rows]
-    """One, two and three messages before it in its session."""
-    after: tuple[Rows, Rows, Rows]
+    windows: Rows
+    """In whose window each is, shape `(6, rows)`: its own, and of those it is before, and after."""
+    before: Rows
+    """The message right before it in its session."""
+    after: Rows
+    """The message right after it."""
     neighbours: Scores
     """What those right before and after it count together, and the message itself."""
     norm: Scores
@@ -93,15 +102,15 @@ class Conversation(NamedTuple):
         """Return the mean of each message's cosine similarity and those of its neighbours."""
         padded = np.zeros(len(cosine) + 1, np.float32)
         padded[:-1] = cosine
-        beside = padded[self.before[0]] + padded[self.after[0]]
-        return ((cosine + NEIGHBOUR * beside) / self.neighbours).astype(np.float32, copy=False)
+        beside: Scores = padded[self.before] + padded[self.after]
+        mean = (cosine + np.float32(NEIGHBOUR) * beside) / self.neighbours
+        return mean.astype(np.float32, copy=False)
 
     def words(self, terms: Sequence[str], lexical: LexicalIndex) -> tuple[Scores, Scores]:
         """Score windows against the terms of a question.
 
         Of a word that stands in several messages of a window, the one counts for which it counts
-        most. Each map from a message to a neighbour is one to one, so that a posting is spread by
-        plain assignments.
+        most.
 
         Args:
             terms: What is looked for, each once.
@@ -133,12 +142,9 @@ class Conversation(NamedTuple):
         self, rows: NDArray[np.int32], counts: Scores, counted: Scores
     ) -> tuple[Rows, Scores]:
         """Return the windows that hold a term, and how often; `counted` is zeros, and left so."""
-        counted[rows] = counts
-        # What was said before a message is what it comes after.
-        near = (*zip(BEFORE, self.after, strict=True), *zip(AFTER, self.before, strict=False))
-        for weight, to in near:
-            there = to[rows]
-            counted[there] = np.maximum(counted[there], weight * counts)
+        if not len(rows):
+            return np.zeros(0, np.intp), np.zeros(0, np.float32)
+        np.maximum.at(counted, self.windows[:, rows].ravel(), (_WEIGHTS * counts).ravel())
         counted[-1] = 0
         where = np.flatnonzero(counted)
         found = counted[where]
@@ -192,21 +198,24 @@ class MessageColumns:
         before, after = self._neighbours(alive)
         there = np.append(np.ones(len(alive), np.float32), np.float32(0))
         answered = np.append(fields["asks"], False)[before[0]]
-        day = np.ascontiguousarray(fields["day"])
+        speaker, day = (np.ascontiguousarray(fields[name]) for name in ("speaker", "day"))
+        living = day[alive] if alive.any() else day
         return Conversation(
             speakers=self._speakers,
-            speaker=np.ascontiguousarray(fields["speaker"]),
+            speaker=speaker,
+            speaking=frozenset(np.flatnonzero(np.bincount(speaker[alive])).tolist()),
             day=day,
-            days=(int(day.min()), int(day.max())),
+            days=(int(living.min()), int(living.max())),
             has_time=np.ascontiguousarray(fields["has_time"]),
             has_number=np.ascontiguousarray(fields["has_number"]),
             answers=answered.astype(np.float32) - fields["ends_asking"],
             alive=alive,
             living=int(np.count_nonzero(alive)),
-            before=before,
-            after=after,
+            windows=_window(after, before),  # what is before a message is what that comes after
+            before=before[0],
+            after=after[0],
             neighbours=1 + np.float32(NEIGHBOUR) * (there[before[0]] + there[after[0]]),
-            norm=_norm(lexical.lengths(len(alive)), alive, before, after),
+            norm=_norm(lexical.lengths(len(alive)), alive, _window(before, after)),
         )
 
     def _row(self, item: Any) -> tuple[Any, ...]:
@@ -231,7 +240,7 @@ class MessageColumns:
 
     def _place(self, new: NDArray[np.int32]) -> None:
         """Put new rows into the order of what was said."""
-        if len(new) * 16 > len(self._order):
+        if len(new) > _FEW:
             rows = np.concatenate([self._order, new])
             keys = [self._fields[name][rows] for name in ("position", "logged", "said", "thread")]
             self._order = rows[np.lexsort(keys)]
@@ -267,12 +276,14 @@ def _three_steps(start: Rows, to: Rows, rows: int) -> tuple[Rows, Rows, Rows]:
     return one[:rows], two[:rows], one[two][:rows]
 
 
-def _norm(lengths: Scores, alive: Flags, before: Sequence[Rows], after: Sequence[Rows]) -> Scores:
+def _window(before: Sequence[Rows], after: Sequence[Rows]) -> Rows:
+    """Return each row with those before and after it, in the order of `_WEIGHTS`."""
+    return np.stack([np.arange(len(before[0])), *before, *after[: len(AFTER)]])
+
+
+def _norm(lengths: Scores, alive: Flags, window: Rows) -> Scores:
     """Return what BM25 adds to counts, given how many terms each message has."""
-    padded = np.append(lengths, np.float32(0))
-    windows = lengths.copy()
-    for weight, rows in (*zip(BEFORE, before, strict=True), *zip(AFTER, after, strict=False)):
-        windows += np.float32(weight) * padded[rows]
+    windows = (_WEIGHTS * np.append(lengths, np.float32(0))[window]).sum(axis=0)
     living = windows[alive]
     average = max(float(living.mean()), 1.0) if len(living) else 1.0
     norm: Scores = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * windows

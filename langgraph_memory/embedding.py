@@ -225,6 +225,8 @@ class Embedder:
         return stored, self._checked(asked, len(queries), dims)
 
     def _checked(self, rows: Sequence[Sequence[float]], expected: int, dims: int | None) -> Vectors:
+        if not expected:
+            return np.zeros((0, dims or 0), np.float32)
         name = self.fingerprint.embedder
         try:
             with np.errstate(over="ignore"):
@@ -237,8 +239,6 @@ class Embedder:
             raise ConfigurationError(
                 f"the embedder {name!r} gave {len(vectors)} vectors for {expected} texts"
             )
-        if not expected:
-            return np.zeros((0, dims or 0), np.float32)
         if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
             raise ConfigurationError(
                 f"the embedder {name!r} gave vectors that are not lists of finite numbers"

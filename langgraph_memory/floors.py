@@ -13,8 +13,9 @@ messages lost a tenth of what answered the questions of LoCoMo's development con
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from langgraph_memory import checks
 from langgraph_memory.scope import RecordType
 
 
@@ -38,6 +39,10 @@ class Floors:
     episode: float = 0.2
     """Below it are .02 of the tasks like a logged one, and .64 of the questions about other
     subjects (`benchmarks/episodes.py`)."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            checks.number(each.name, getattr(self, each.name))
 
     def of(self, type: RecordType) -> float:
         """Return the floor of a type that can be recalled."""

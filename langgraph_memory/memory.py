@@ -105,7 +105,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         self.model = model
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl
-        self.ranking = ranking or Ranking()
+        self.ranking = settings.ranking(ranking)
         self.reranker = settings.reranker(reranker)
         self.rewriter = settings.rewriter(rewrite)
         self.redact = redact or no_redaction

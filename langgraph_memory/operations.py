@@ -8,7 +8,7 @@ store may take a namespace for a prefix of another, or a label for a pattern.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, Literal
@@ -168,13 +168,18 @@ def read_record(item: Any) -> Record | None:
     return RECORD_CLASSES[type].from_value(owner, item.key, item.value)
 
 
+def lying_in(namespace: Namespace, items: Iterable[Any]) -> list[Any]:
+    """Return the items that lie in exactly a namespace."""
+    return [item for item in items if tuple(item.namespace) == namespace]
+
+
 def read_records(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[Record]:
     """Return the records among the items that lie in exactly the namespaces asked for."""
     return [
         record
         for namespace, items in zip(namespaces, results, strict=True)
-        for item in items
-        if tuple(item.namespace) == namespace and (record := read_record(item)) is not None
+        for item in lying_in(namespace, items)
+        if (record := read_record(item)) is not None
     ]
 
 

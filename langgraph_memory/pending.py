@@ -14,8 +14,8 @@ from itertools import groupby
 from typing import Any
 
 from langgraph_memory.counting import approximate_tokens
+from langgraph_memory.findings import said_at
 from langgraph_memory.operations import ALL, newest_op, read_record
-from langgraph_memory.recalling import said_at
 from langgraph_memory.records import Message
 from langgraph_memory.scope import Owner, RecordType
 

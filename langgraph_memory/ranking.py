@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import islice
+from numbers import Real
 from typing import NamedTuple
 
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.floors import EMBEDDED, Floors, floors_of
 from langgraph_memory.records import Hit, Message, Note, Recalled, Record, normalise
 from langgraph_memory.scope import Owner, RecordType
@@ -51,8 +53,10 @@ class Ranking:
     """That the message before has a question; and less by as much if it ends with one itself."""
     kind: float = 0.25
     """That a message has an expression of time, or a number, where the question asks for one."""
-    recency_boost: float = 0.1
-    """How much more a record of this moment counts than an old one."""
+    recency_boost: float = 0.03
+    """How much more a record of this moment counts than an old one. On LoCoMo, asked the day after
+    the last session, .03 gains .002 of recall@10 with captions and costs .002 without; .1 costs
+    .003 and .007."""
     importance_boost: float = 0.1
     """How much more a critical note counts than one of importance .5; a trivial one that less."""
     half_life_days: float = 30.0
@@ -60,6 +64,12 @@ class Ranking:
     floors: Floors | None = None
     """Below which evidence nothing is known about a question; `None` takes those of the store's
     embedder, cautious ones if nobody measured it."""
+
+    def __post_init__(self) -> None:
+        for name in (f.name for f in fields(self) if f.name != "floors"):
+            _check_weight(name, getattr(self, name), positive=name == "half_life_days")
+        if self.floors is not None and not isinstance(self.floors, Floors):
+            raise ConfigurationError(f"floors= are Floors(...), got {self.floors!r}")
 
     @classmethod
     def generative_agents(cls) -> Ranking:
@@ -136,6 +146,13 @@ class _Additive(Ranking):
         return sorted(hits, key=lambda hit: -hit.score)
 
 
+def _check_weight(name: str, given: object, positive: bool) -> None:
+    number = isinstance(given, Real) and not isinstance(given, bool)
+    if not number or not 0 <= given < math.inf or (positive and not given):  # type: ignore[operator]  # it is a number
+        least = "above 0" if positive else "of 0 or more"
+        raise ConfigurationError(f"Ranking: {name}= is a finite number {least}, got {given!r}")
+
+
 def recency(moment: datetime, now: datetime, half_life_days: float) -> float:
     """Return 1 for this moment, .5 after one half-life, and so on; the future counts as now.
 
@@ -182,9 +199,20 @@ def distinct(hits: Sequence[Hit], limit: int) -> list[Hit]:
         limit: How many at most.
     """
     kept = list(_first_of_each_wording(hits))
-    told = {id for hit in kept[:limit] if isinstance(hit.record, Note) for id in hit.record.sources}
-    rest = (hit for hit in kept if not (isinstance(hit.record, Message) and hit.record.id in told))
+    told = {source for hit in kept[:limit] for source in _sources(hit.record)}
+    rest = (
+        hit
+        for hit in kept
+        if not (isinstance(hit.record, Message) and (hit.record.owner.id, hit.record.id) in told)
+    )
     return list(islice(rest, limit))
+
+
+def _sources(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield whose messages a note comes from, and their ids: others may have some of the same."""
+    if isinstance(record, Note):
+        author = record.owner.id if record.owner.kind == "user" else record.author
+        yield from ((author, id) for id in record.sources)
 
 
 def _first_of_each_wording(hits: Sequence[Hit]) -> Iterable[Hit]:

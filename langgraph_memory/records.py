@@ -448,11 +448,12 @@ class Recalled:
 
     def explain(self) -> str:
         """Return a line for each hit: its score, its text, and the parts that are not nothing."""
+        tasks = (hit for hit in self.episodes if hit not in self.hits)
         return "\n".join(
             f"{hit.score:.3f}  {hit.record.type} {hit.record.id}  {hit.text!r}  ("
             + ", ".join(f"{name} {value:.2f}" for name, value in hit.parts.items() if value)
             + ")"
-            for hit in (*self.hits, *self.episodes)
+            for hit in (*self.hits, *tasks)
         )
 
 

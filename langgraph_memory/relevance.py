@@ -30,6 +30,13 @@ conversations; 3 does as well)."""
 MOMENT_EVIDENCE = 0.4
 """What being of the moment asked for counts as evidence, beside cosine similarity and coverage."""
 
+_SAID = frozenset(
+    query_tokens(
+        "say said tell told talk mention speak spoke discuss"
+        " 说 说过 讲 讲过 聊 聊过 谈 谈过 提到 提过 告诉"
+    )
+)
+
 
 def ranker_of(type: RecordType, query: str, ranking: Ranking, now: datetime) -> Ranker:
     """Return how records of a type are ranked.
@@ -92,7 +99,7 @@ class MessageRanker:
 
     def _scores(self, searched: Searched, said: Conversation) -> dict[str, Scores]:
         times = spans_in(self.query, self.now, said.days)
-        named, asked = said.speakers.named_in(times.question_without)
+        named, asked = said.speakers.named_in(times.question_without, said.speaking)
         terms = list(dict.fromkeys(query_tokens(asked)))
         bm25, coverage = said.words(terms, searched.lexical)
         parts = {
@@ -103,8 +110,8 @@ class MessageRanker:
             "answers": said.answers,
             "kind": self._kind(said),
         }
-        if not terms:  # nothing is asked but who and when
-            coverage = np.maximum(parts["named"], parts["moment"])
+        if _SAID.issuperset(terms):  # nothing is asked but who and when
+            coverage = np.maximum(coverage, np.maximum(parts["named"], parts["moment"]))
         evidence = searched.cosine + coverage + MOMENT_EVIDENCE * parts["moment"]
         relevance = self._sum(parts)
         own = {"cosine": searched.cosine, "coverage": coverage, "evidence": evidence}

@@ -7,7 +7,7 @@ session may hold it still: a mark stays, as of a forgotten one, or the next turn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore, PutOp
@@ -55,7 +55,12 @@ def check_store(store: BaseStore | None, message_ttl: float | None) -> None:
 
 def expiry_of_now(message_ttl: float | None, now: datetime) -> datetime | None:
     """Return when a message was said that expires now; `None` if messages do not expire."""
-    return None if message_ttl is None else now - timedelta(minutes=message_ttl)
+    if message_ttl is None:
+        return None
+    try:
+        return now - timedelta(minutes=message_ttl)
+    except OverflowError:  # before the year 1
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def message_ops(

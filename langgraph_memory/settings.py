@@ -15,6 +15,7 @@ from langgraph_memory.drafts import Extracting
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.ranking import Ranking
 from langgraph_memory.rewriting import Rewrite, Rewriter
 from langgraph_memory.small_talk import IsTask, is_task
 
@@ -28,6 +29,13 @@ def evaluator(given: Evaluator | None) -> Evaluator | None:
             f"from 0 to 1; got {given!r}"
         )
     return given
+
+
+def ranking(given: Ranking | None) -> Ranking:
+    """Return how what is found is ranked."""
+    if given is not None and not isinstance(given, Ranking):
+        raise ConfigurationError(f"ranking= takes a Ranking(...), got {given!r}")
+    return given or Ranking()
 
 
 def task_rule(given: IsTask | None) -> IsTask:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 
 from langgraph_memory.lexical import query_tokens
 
@@ -22,7 +23,7 @@ class Speakers:
         >>> speakers = Speakers()
         >>> speakers.number("Zoë Marin"), speakers.number("user"), speakers.number("Zoë Marin")
         (0, 1, 0)
-        >>> speakers.named_in("What did Zoë's sister say?")
+        >>> speakers.named_in("What did Zoë's sister say?", {0, 1})
         ({0}, "What did  's sister say?")
     """
 
@@ -42,18 +43,25 @@ class Speakers:
             self._add(_folded(name), number)  # last: whoever finds the number counts it as well
         return number
 
-    def named_in(self, question: str) -> tuple[set[int], str]:
-        """Return the numbers of the speakers whom a question names, and what else it says."""
+    def named_in(self, question: str, among: Collection[int]) -> tuple[set[int], str]:
+        """Return the numbers of the speakers whom a question names, and what else it says.
+
+        Args:
+            question: What is asked.
+            among: The speakers who can be meant: of others, all that they said may be gone.
+        """
         rest = unicodedata.normalize("NFKC", question)
+        folded = rest.casefold()
         found: set[int] = set()
-        for name, number in self._unspaced.copy().items():
-            if name in rest.casefold():
+        for name, number in self._unspaced.items():
+            if number in among and name in folded:
                 found.add(number)
                 rest = re.sub(re.escape(name), " ", rest, flags=re.IGNORECASE)
+                folded = rest.casefold()
 
         def without(match: re.Match[str]) -> str:
-            numbers = self._by_word.get(_folded(match[0]))
-            if numbers is None:
+            numbers = [n for n in self._by_word.get(_folded(match[0]), ()) if n in among]
+            if not numbers:
                 return match[0]
             found.update(numbers)
             return " "
@@ -62,7 +70,8 @@ class Speakers:
 
     def _add(self, name: str, number: int) -> None:
         if _UNSPACED.search(name):
-            self._unspaced = {**self._unspaced, name: number}
+            if len(name) > 1:  # one sign is a part of many words
+                self._unspaced = {**self._unspaced, name: number}
             return
         for word in set(_WORD.findall(name)):
             if len(word) > 1 and query_tokens(word):  # "de" may be one, "the" is none

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import numpy as np
 import pytest
@@ -196,9 +199,49 @@ def test_a_reader_keeps_what_it_saw_when_more_is_said() -> None:
     before = partition.columns(MessageColumns, old)
     partition.apply([Said("l", "train", hour=1).item], ["m"])
     seen(partition)
-    assert [each.tolist() for each in before.before] == [[2, 0], [2, 2], [2, 2]]
+    assert before.before.tolist() == [2, 0]
     again = partition.columns(MessageColumns, old)
-    assert [each.tolist() for each in again.before] == [[2, 0], [2, 2], [2, 2]]
+    assert again.before.tolist() == [2, 0]
+
+
+def test_readers_in_threads_see_as_many_rows_as_their_snapshot_has() -> None:
+    partition = Partition.of(("a",), [Said("k", "tea").item])
+    done = threading.Event()
+
+    def write() -> None:
+        for i in range(300):
+            partition.apply([Said(str(i % 40), "tea moka", hour=i % 7).item], [str(i % 11)])
+        done.set()
+
+    def read() -> None:
+        while not done.is_set():
+            snapshot = partition.snapshot()
+            view = partition.columns(MessageColumns, snapshot)
+            arrays = (view.speaker, view.day, view.norm, view.answers, view.before, view.after)
+            assert {len(each) for each in arrays} == {snapshot.rows}
+            bm25, coverage = view.words(["moka", "tea"], partition.lexical)
+            assert len(bm25) == len(coverage) == snapshot.rows
+            living = np.append(snapshot.alive, True)
+            assert all(living[to[snapshot.alive]].all() for to in (view.before, view.after))
+
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(work) for work in (write, read, read, read)]:
+            future.result(timeout=60)
+
+
+def test_what_is_known_of_rows_is_kept_until_one_of_them_expires() -> None:
+    items = [
+        replace(Said(key, "tea").item, ttl=1, expires=end) for key, end in (("k", 9), ("l", 5))
+    ]
+    partition = Partition.of(("a",), items)
+
+    def at(now: float) -> Conversation:
+        return cast(Conversation, partition.columns(MessageColumns, partition.snapshot(now)))
+
+    first = at(1)
+    assert at(2) is first
+    assert at(6).living == 1
+    assert at(7) is at(6)
 
 
 def test_a_long_silence_begins_a_session_and_another_thread_is_another() -> None:
@@ -209,8 +252,8 @@ def test_a_long_silence_begins_a_session_and_another_thread_is_another() -> None
         Said("n", "seven", thread="u", hour=1),
     ]
     view = seen(Partition.of(("a",), [each.item for each in said]))
-    assert view.before[0].tolist() == [4, 0, 4, 4]
-    assert view.after[0].tolist() == [1, 4, 4, 4]
+    assert view.before.tolist() == [4, 0, 4, 4]
+    assert view.after.tolist() == [1, 4, 4, 4]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +266,8 @@ def test_a_long_silence_begins_a_session_and_another_thread_is_another() -> None
         ("Where to? I go home.", True, False),
         ("Look at this!\n[image: a sign: where to?]", True, False),
         ("Have you seen it?\n[image: a sign]", True, True),
+        ("Have you seen it? \n\n[image: a sign]", True, True),
+        pytest.param("So?" + "\n" * 60_000 + "So.", True, False, id="blank lines"),  # in no time
         ("I go home.", False, False),
     ],
 )
@@ -242,8 +287,8 @@ def test_thousands_of_messages_written_backwards_stand_in_their_order() -> None:
     partition.apply([each.item for each in reversed(said[300:] + said[:100])], [])
     view, place = seen(partition), rows(partition)
     numbers = {row: int(key) for key, row in place.items()}
-    for row, previous in enumerate(view.before[0].tolist()):
+    for row, previous in enumerate(view.before.tolist()):
         if previous < len(said):
             assert numbers[previous] % 3 == numbers[row] % 3
             assert numbers[previous] // 9 <= numbers[row] // 9
-    assert sum(previous == len(said) for previous in view.before[0].tolist()) == 3
+    assert sum(previous == len(said) for previous in view.before.tolist()) == 3

@@ -24,7 +24,7 @@ from langchain_core.messages import (
 from langgraph.store.base import BaseStore, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_memory import ChromaStore, Memory
+from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import (
     ConfigurationError,
     LangGraphMemoryError,
@@ -1263,6 +1263,9 @@ BAD: dict[str, list[dict[str, Any]]] = {
         *({"filter": value} for value in ("x", ["x"], {"city": {"$in": ["Lima"]}})),
         *({"limit": value} for value in (-1, "5", 1.5, None)),
         {"min_relevance": "high"},
+        {"min_relevance": True},
+        {"min_relevance": float("nan")},
+        {"as_of": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))},
         *({"as_of": value} for value in (NAIVE, "2026-05-01")),
         *({"thread_id": value} for value in ("", True, 1.5)),
         *({"user": value} for value in (None, "", 1.5)),
@@ -1574,6 +1577,12 @@ def test_a_memory_without_a_store_says_how_to_give_it_one() -> None:
 def test_what_is_no_store_is_refused(store: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"store= takes a LangGraph store"):
         Memory(store)
+
+
+@pytest.mark.parametrize("ranking", [5, Ranking, {"dense": 1}])
+def test_what_is_no_ranking_is_refused(ranking: Any) -> None:
+    with pytest.raises(ConfigurationError, match="ranking= takes a Ranking"):
+        Memory(ranking=ranking)
 
 
 def test_a_memory_uses_a_runs_store_only_if_it_has_none_of_its_own() -> None:

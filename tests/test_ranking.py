@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.floors import EMBEDDED, UNMEASURED, Floors
 from langgraph_memory.ranking import Evidence, Quotas, Ranking, distinct, recency, select
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
@@ -101,7 +102,7 @@ def test_no_boost_lifts_a_record_above_one_that_is_clearly_more_relevant(
 @given(AGES, UNIT, UNIT)
 def test_a_boost_is_bounded(age: float, importance: float, relevance: float) -> None:
     [hit] = Ranking().hits([candidate(note(days=age, importance=importance), relevance)], NOW)
-    assert 0 <= hit.parts["recency"] <= 0.1
+    assert 0 <= hit.parts["recency"] <= 0.03
     assert -0.1 <= hit.parts["importance"] <= 0.1
     assert 0.9 * relevance <= hit.score + 1e-9
     assert hit.score <= 1.2 * relevance + 1e-9
@@ -136,10 +137,34 @@ def test_boosts_and_their_half_life_can_be_chosen() -> None:
     assert [hit.score for hit in unboosted] == [0.9, 0.6]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dense": -1},
+        {"lexical": math.nan},
+        {"recency_boost": math.inf},
+        {"named": True},
+        {"moment": "much"},
+        {"half_life_days": 0},
+        {"floors": 0.5},
+    ],
+    ids=repr,
+)
+def test_what_is_no_weight_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        Ranking(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, "low", None])
+def test_what_is_no_floor_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="note= is a number"):
+        Floors(note=wrong)
+
+
 def test_a_hit_says_what_its_score_is_made_of() -> None:
     record = note(days=30, importance=0.8)
     scores = {"relevance": 0.7, "cosine": 0.6, "bm25": 4.0, "named": 1.0}
-    [hit] = Ranking().hits([Evidence(record, scores)], NOW)
+    [hit] = Ranking(recency_boost=0.1).hits([Evidence(record, scores)], NOW)
     boosts = {"recency": pytest.approx(0.05), "importance": pytest.approx(0.06)}
     assert (hit.record, hit.text) == (record, record.text)
     assert hit.parts == {**scores, **boosts}
@@ -213,6 +238,14 @@ def test_floors_are_those_of_the_embedder_unless_they_are_given() -> None:
 
 
 # -- what is said twice --------------------------------------------------------------------------
+
+
+def test_a_message_is_left_out_only_beside_a_note_that_its_own_speaker_gave() -> None:
+    shared = replace(note("n", owner=Owner("project", "bar")), sources=("m",))
+    others = [hit(replace(shared, author="ben")), hit(message("m"))]
+    assert ids(distinct(others, 10)) == ["n", "m"], "Ben's message has an id of its thread alone"
+    own = [hit(replace(shared, author="ana")), hit(message("m"))]
+    assert ids(distinct(own, 10)) == ["n"]
 
 
 def test_a_message_is_left_out_beside_the_note_that_comes_from_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -910,6 +911,44 @@ async def test_a_note_that_comes_back_keeps_its_end(
     assert await known(memory) == set()
     await memory.restore(f"{diet.record.id}@1", user="ana")  # somebody wants it now
     assert await known(memory) == {diet.record.text}
+
+
+def test_what_was_said_later_crowds_out_nothing_of_the_past(
+    chroma_memory: Memory, clock: ManualClock
+) -> None:
+    chroma_memory.log_turn([HumanMessage("the tea is cold", id="1")], user="ana", thread_id="t")
+    chroma_memory.remember("Has some cold tea", user="ana")
+    past = clock()
+    clock.advance(days=1)
+    more = [HumanMessage("cold tea", id=f"later {i}") for i in range(1_100)]
+    chroma_memory.log_turn(more, user="ana", thread_id="u")
+    recall = partial(chroma_memory.recall, "cold tea", user="ana", as_of=past, min_relevance=0)
+    assert set(texts(recall())) == {"the tea is cold", "Has some cold tea"}
+    since = {"created_at": {"$gte": past - timedelta(days=1)}}
+    assert set(texts(recall(filter=since))) == {"the tea is cold", "Has some cold tea"}
+
+
+def test_notes_of_other_kinds_crowd_none_out(chroma_memory: Memory, clock: ManualClock) -> None:
+    chroma_memory.remember("Decided for some tea", user="ana", kind="decision")
+    facts = [
+        Note(
+            id=f"fact{i}",
+            owner=Owner("user", "ana"),
+            text=f"cold tea {i}",
+            created_at=clock(),
+            updated_at=clock(),
+            valid_from=clock(),
+        )
+        for i in range(1_100)
+    ]
+    chroma_memory.store.batch(list(map(put_op, facts)))
+    recalled = chroma_memory.recall("cold tea", user="ana", kinds=("decision",), min_relevance=0)
+    assert texts(recalled) == ["Decided for some tea"]
+
+
+def test_no_limit_is_too_high(chroma_memory: Memory) -> None:
+    chroma_memory.remember("Drinks tea", user="ana")
+    assert texts(chroma_memory.recall("tea", user="ana", limit=10**30)) == ["Drinks tea"]
 
 
 def test_what_is_over_crowds_nothing_out(chroma_memory: Memory, clock: ManualClock) -> None:

@@ -199,6 +199,9 @@ def test_a_recalled_gives_its_hits() -> None:
         "0.500  note n1  'Drinks tea'  (cosine 0.50)",
         "0.200  message m1  'Tea, please'  ()",
     ]
+    task = Hit(EPISODE, EPISODE.text, 0.1, {})
+    both = Recalled("tea", hits=(*hits, task), episodes=(task,))
+    assert both.explain().count(EPISODE.id) == 1
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from langgraph_memory.store.ops import Scores, Searched
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 MAY = datetime(2026, 5, 12, 9, tzinfo=UTC)
+APRIL = MAY - timedelta(days=30)
 SAID = (
     ("Zoë", "What did you bring from Lima?"),
     ("Omar", "Two bags of the good stuff"),
@@ -165,6 +166,18 @@ def test_windows_end_at_what_was_forgotten_and_reach_over_it(memory: Memory) -> 
     assert max(hit.parts["bm25"] for hit in found) > before
 
 
+def test_who_is_forgotten_is_not_named_and_their_days_are_not_asked_for(memory: Memory) -> None:
+    for hit in hits(memory, "Omar", limit=100):
+        assert isinstance(hit.record, Message)
+        if hit.record.speaker == "Omar" or hit.record.created_at == MAY:
+            memory.forget(hit.record.id, user="ana")
+    memory.log_turn([("user", "Omar called")], user="ana", thread_id="9", at=APRIL)
+    found = hits(memory, "What of Omar in May?")
+    assert found[0].text == "Omar called"
+    assert found[0].parts["coverage"] > 0
+    assert set(part(found, "named").values()) == set(part(found, "moment").values()) == {0}
+
+
 # -- evidence ------------------------------------------------------------------------------------
 
 
@@ -177,7 +190,9 @@ def test_a_question_that_is_answered_brings_all_that_stands_around_the_answer(
     assert hits(memory, "Is the moon made of green cheese?", min_relevance=None) == []
 
 
-@pytest.mark.parametrize("query", ["Zoë", "in May", "What did Zoë do in May?"])
+@pytest.mark.parametrize(
+    "query", ["Zoë", "in May", "What did Zoë do in May?", "What did Zoë say?", "Zoë 说了什么？"]
+)
 def test_a_question_of_who_and_when_alone_is_answered_by_who_and_when(
     memory: Memory, query: str
 ) -> None:

@@ -16,6 +16,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Message
 from langgraph_memory.operations import forget_ops
+from langgraph_memory.store.expiry import LONGEST
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs
 
@@ -193,7 +194,7 @@ async def test_what_has_expired_does_not_crowd_out_what_is_there(
     hourly: Verbs, clock: ManualClock
 ) -> None:
     """Nobody has swept for a while."""
-    await log(hourly, *(HumanMessage("Green bicycle", id=f"m{i}") for i in range(100)))
+    await log(hourly, *(HumanMessage("Green bicycle", id=f"m{i}") for i in range(300)))
     clock.advance(minutes=60)
     await log(hourly, HumanMessage("A green bicycle it is", id="new"), thread="u")
     recalled = await hourly.recall("green bicycle", user="ana", limit=3, min_relevance=0)
@@ -230,6 +231,12 @@ def test_a_store_in_which_nothing_expires_is_refused_at_once() -> None:
 def test_what_is_no_time_is_refused(minutes: Any) -> None:
     with pytest.raises(ConfigurationError, match="message_ttl=: ttl is a number of minutes above"):
         Memory(message_ttl=minutes)
+
+
+def test_the_longest_time_is_for_good() -> None:
+    memory = Memory(ChromaStore.in_memory(embed=HashingEmbeddings()), message_ttl=LONGEST)
+    memory.log_turn([HumanMessage("Drinks tea", id="m1")], user="ana", thread_id="t")
+    assert len(memory.recall("Drinks tea", user="ana").hits) == 1
 
 
 # -- until they are processed --------------------------------------------------------------------

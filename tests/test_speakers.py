@@ -7,19 +7,21 @@ import pytest
 from langgraph_memory.speakers import Speakers
 
 NAMES = ("Zoë Marin", "user", "李小明", "Ana de la Cruz", "Ana Bell", "たなか")
+ODD = ("", "🦊", "王", "Will", "B", "a.*c")
 
 
 @pytest.fixture
 def speakers() -> Speakers:
     speakers = Speakers()
-    for name in (*NAMES, *NAMES):
+    for name in (*NAMES, *ODD, *NAMES):
         speakers.number(name)
     return speakers
 
 
 def test_each_name_has_one_number(speakers: Speakers) -> None:
-    assert [speakers.number(name) for name in NAMES] == list(range(len(NAMES)))
-    assert len(speakers) == len(NAMES)
+    names = (*NAMES, *ODD)
+    assert [speakers.number(name) for name in names] == list(range(len(names)))
+    assert len(speakers) == len(names)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +35,18 @@ def test_each_name_has_one_number(speakers: Speakers) -> None:
         ("Is Bell or the user at home?", {"Ana Bell", "user"}, "Is   or the   at home?"),
         ("Anatomy and bells of users", set(), "Anatomy and bells of users"),
         ("What is the name?", set(), "What is the name?"),
+        ("国王在哪里?", set(), "国王在哪里?"),
+        ("Will B win the 🦊?", set(), "Will B win the 🦊?"),
     ],
 )
 def test_a_name_is_any_whole_word_of_it(
     speakers: Speakers, question: str, named: set[str], rest: str
 ) -> None:
-    numbers, left = speakers.named_in(question)
+    numbers, left = speakers.named_in(question, range(len(speakers)))
     assert numbers == {NAMES.index(name) for name in named}
     assert left == rest
+
+
+def test_who_said_nothing_that_is_left_is_not_named(speakers: Speakers) -> None:
+    question = "Did Ana or 李小明 call?"
+    assert speakers.named_in(question, {4}) == ({4}, "Did   or 李小明 call?")

@@ -5,7 +5,8 @@ They stand in a batch beside LangGraph's own, so that all that a recall reads co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -27,15 +28,15 @@ class Found(list[T]):
         items: Iterable[T] = (),
         *,
         exact: bool = True,
-        highest: Mapping[str, float] | None = None,
+        highest: Callable[[str], float] | None = None,
     ) -> None:
         super().__init__(items)
         self.exact = exact
         """Whether nothing that ranks higher can be missing. Not so where Chroma's index answered,
         in namespaces too large for memory: it misses about one neighbour in a hundred."""
-        self.highest = highest or {}
-        """Of a `HybridOp`, the highest of each of the ranker's scores, of all that it could find;
-        what is found is cut by one of them."""
+        self.highest = highest or (lambda name: -math.inf)
+        """Of a `HybridOp`, the highest of a score by its name, of all that it could find; what is
+        found is cut by one of them."""
 
 
 class Columns(Protocol):

@@ -61,6 +61,7 @@ class Partition:
         self._columns: dict[type[Columns], Columns] = {}
         self._ends: NDArray[np.float64] | None = None  # of each row; None while all live for ever
         self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
+        self._living = self._snapshot.alive  # as the last reader saw it for whom some had expired
 
     @classmethod
     def of(cls, namespace: Namespace, items: Sequence[StoredItem]) -> Partition:
@@ -91,7 +92,12 @@ class Partition:
         snapshot = self._snapshot
         if now is None or self._ends is None:
             return snapshot
-        return snapshot._replace(alive=snapshot.alive & (self._ends[: snapshot.rows] > now))
+        alive = snapshot.alive & (self._ends[: snapshot.rows] > now)
+        if np.array_equal(alive, self._living):
+            alive = self._living  # the same array: what was worked out for it holds still
+        else:
+            self._living = alive
+        return snapshot._replace(alive=alive)
 
     def prolong(self, key: str, end: float) -> None:
         """Let an item with a time to live end at `end` (seconds since 1970), if that is later."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -25,9 +24,9 @@ from langgraph.store.base import (
 from langgraph_memory.embedding import Vectors, replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.expiry import check_ttl
-from langgraph_memory.store.filters import check_filter
+from langgraph_memory.store.filters import ExtendedFilter, check_filter
 from langgraph_memory.store.ops import HybridOp, NewestOp
-from langgraph_memory.store.rows import Address, Namespace, StoredItem, encode_value
+from langgraph_memory.store.rows import Address, Namespace, StoredItem, copy_json, encode_value
 from langgraph_memory.store.writing import Write
 
 
@@ -126,8 +125,12 @@ def _checked(op: Any) -> Any:
     if getattr(op, "limit", 0) < 0 or getattr(op, "offset", 0) < 0:
         raise ConfigurationError("limit and offset cannot be negative")
     if isinstance(op, (SearchOp, HybridOp, NewestOp)):
-        check_filter(op.filter or {})
-        return _cleaned(op._replace(filter=deepcopy(op.filter)))
+        if op.filter is None:
+            return _cleaned(op)
+        check_filter(op.filter)
+        own = copy_json(op.filter)
+        extended = isinstance(op.filter, ExtendedFilter)
+        return _cleaned(op._replace(filter=ExtendedFilter(own) if extended else own))
     return _checked_put(_cleaned(op)) if isinstance(op, PutOp) else _cleaned(op)
 
 

@@ -6,7 +6,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from langgraph.store.base import (
@@ -24,9 +24,7 @@ from langgraph_memory.store.collection import Collection, Pair, Source
 from langgraph_memory.store.large import LargeReader, ScopeName
 from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores, Searched
 from langgraph_memory.store.partition import Partition, Snapshot
-from langgraph_memory.store.rows import Address, Namespace, StoredItem
-
-T = TypeVar("T")
+from langgraph_memory.store.rows import Address, Namespace, StoredItem, copy_json
 
 NEAR = 200
 """How many of the nearest items a hybrid search compares by words where it cannot compare all."""
@@ -146,24 +144,20 @@ def _ranked_by(
     if not any(each.chosen.any() for each in searched):
         return Found(exact=exact)
     scores = op.ranker(searched)
-    chosen = np.concatenate([each.chosen for each in searched])
-    names = list(scores[0])
-    columns = np.stack([np.concatenate([of[name] for of in scores]) for name in names])
-    relevance = np.where(chosen, columns[names.index("relevance")], np.float32(-np.inf))
-    best = top(relevance, op.limit)
-    starts = np.cumsum([0, *(snapshot.rows for _, snapshot in pairs)])
-    which = np.searchsorted(starts, best, side="right") - 1
-    rows = best - starts[which]
-    items = (pairs[i][0].item(row) for i, row in zip(which.tolist(), rows.tolist(), strict=True))
-    highest = columns.max(axis=1, where=chosen, initial=-np.inf)
-    return Found(
-        (
-            Match(item, dict(zip(names, own, strict=True)))
-            for item, own in zip(items, columns[:, best].T.tolist(), strict=True)
-        ),
-        exact=exact,
-        highest=dict(zip(names, highest.tolist(), strict=True)),
-    )
+    found: list[Match] = []
+    for (partition, _), each, own in zip(pairs, searched, scores, strict=True):
+        rows = top(np.where(each.chosen, own["relevance"], np.float32(-np.inf)), op.limit)
+        columns = (of[rows].tolist() for of in own.values())
+        for row, *values in zip(rows.tolist(), *columns, strict=True):
+            found.append(Match(partition.item(row), dict(zip(own, values, strict=True))))
+    if len(pairs) > 1:
+        found.sort(key=lambda match: -match.scores["relevance"])
+
+    def highest(name: str) -> float:
+        chosen = [own[name][each.chosen] for each, own in zip(searched, scores, strict=True)]
+        return float(np.concatenate(chosen).max())
+
+    return Found(found[: op.limit], exact=exact, highest=highest)
 
 
 def _searched(
@@ -281,7 +275,7 @@ def _place(item: StoredItem, by: str | None) -> tuple[str, int]:
 
 def _item(item: StoredItem) -> Item:
     return Item(
-        value=_copy_json(item.value),
+        value=copy_json(item.value),
         key=item.key,
         namespace=item.namespace,
         created_at=item.created_at,
@@ -291,14 +285,5 @@ def _item(item: StoredItem) -> Item:
 
 def _search_item(item: StoredItem, score: float | None) -> SearchItem:
     return SearchItem(
-        item.namespace, item.key, _copy_json(item.value), item.created_at, item.updated_at, score
+        item.namespace, item.key, copy_json(item.value), item.created_at, item.updated_at, score
     )
-
-
-def _copy_json(value: T) -> T:
-    """Copy a JSON value, so that a caller who changes theirs does not change ours."""
-    if isinstance(value, dict):
-        return {key: _copy_json(inner) for key, inner in value.items()}  # type: ignore[return-value]
-    if isinstance(value, (list, tuple)):
-        return [_copy_json(inner) for inner in value]  # type: ignore[return-value]
-    return value

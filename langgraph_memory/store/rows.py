@@ -24,7 +24,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import replace_surrogates, seeded_vector
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.scope import owner_of
+
+T = TypeVar("T")
 
 Namespace = tuple[str, ...]
 Address = tuple[Namespace, str]
@@ -104,6 +106,15 @@ def part_of(namespace: Namespace) -> str:
 def namespace_of(part: str) -> Namespace:
     """Return the namespace that `part_of` was given."""
     return tuple(json.loads(part))
+
+
+def copy_json(value: T) -> T:
+    """Copy a JSON value, so that a caller who changes theirs does not change ours."""
+    if isinstance(value, dict):
+        return {key: copy_json(inner) for key, inner in value.items()}  # type: ignore[return-value]
+    if isinstance(value, (list, tuple)):
+        return [copy_json(inner) for inner in value]  # type: ignore[return-value]
+    return value
 
 
 def encode_value(value: Mapping[str, Any]) -> str:

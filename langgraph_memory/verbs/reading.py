@@ -8,9 +8,9 @@ from typing import Any
 
 from langgraph.store.base import GetOp
 
-from langgraph_memory import arguments, listing
+from langgraph_memory import arguments, findings, listing
+from langgraph_memory.lessons import lesson_ops, with_found, with_lessons
 from langgraph_memory.operations import get_op, read_record
-from langgraph_memory.recalling import lesson_ops, with_found, with_lessons
 from langgraph_memory.records import Document, Kind, Recalled, Record, Source
 from langgraph_memory.reranking import arerank, rerank
 from langgraph_memory.retention import unexpired
@@ -75,11 +75,12 @@ class Reading(Verbs):
             expired=self._expired,
             redact=self.redact,
         )
-        results = self.store.batch(question.ops(self._ranking, self._hybrid, self._searches))
+        ranking = self._ranking
+        results = self.store.batch(question.ops(ranking, self._hybrid, self._searches))
         while (narrowed := question.narrowed(results)) is not None:
-            question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
+            question, ops = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
             results = self.store.batch(ops)
-        recalled = question.answer(results, self._ranking, as_of or self.clock())
+        recalled = findings.recalled(question, results, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = rerank(self.reranker, recalled)
         asked: list[GetOp] = []
@@ -121,11 +122,12 @@ class Reading(Verbs):
             expired=self._expired,
             redact=self.redact,
         )
-        results = await self.store.abatch(question.ops(self._ranking, self._hybrid, self._searches))
+        ranking = self._ranking
+        results = await self.store.abatch(question.ops(ranking, self._hybrid, self._searches))
         while (narrowed := question.narrowed(results)) is not None:
-            question, ops = narrowed, narrowed.ops(self._ranking, self._hybrid, self._searches)
+            question, ops = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
             results = await self.store.abatch(ops)
-        recalled = question.answer(results, self._ranking, as_of or self.clock())
+        recalled = findings.recalled(question, results, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = await arerank(self.reranker, recalled)
         asked: list[GetOp] = []
