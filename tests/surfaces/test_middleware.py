@@ -109,6 +109,17 @@ async def test_an_agent_is_given_what_is_known_and_keeps_what_was_said(
     assert OPEN not in str(state)
 
 
+async def test_nothing_is_left_in_the_state_when_the_turn_is_over(
+    memory: Memory, sessions: Sessions, call: Way
+) -> None:
+    agent = agent_with(memory, noting(), saver=sessions.checkpointer)
+    config = sessions.config(user="ana", thread_id="t")
+    state = await call(agent, say(ORDER), config)
+    kept = agent.get_state(config).values
+    assert {name for name, value in kept.items() if value} == {"messages"}
+    assert set(state) == {"messages"}
+
+
 async def test_the_user_may_be_said_in_the_context(memory: Memory, call: Way) -> None:
     @dataclass
     class Context:
