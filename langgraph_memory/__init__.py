@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from langgraph_memory.extraction import Candidate as Candidate
     from langgraph_memory.floors import Floors as Floors
     from langgraph_memory.memory import Memory as Memory
+    from langgraph_memory.middleware import MemoryMiddleware as MemoryMiddleware
     from langgraph_memory.nodes import MemoryState as MemoryState
     from langgraph_memory.nodes import messages_with_memory as messages_with_memory
     from langgraph_memory.nodes import recall_node as recall_node
@@ -69,6 +70,7 @@ _MODULE_OF = {
     "EpisodeRecorder": "recorder",
     "ExtendedFilter": "store.filters",
     "Memory": "memory",
+    "MemoryMiddleware": "middleware",
     "OpenEpisode": "open_episode",
     "Rating": "episodic",
     "UniversalSentenceEncoder": "embedding",

@@ -10,7 +10,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from langchain_core.messages import (
     AIMessage,
@@ -30,6 +30,7 @@ MARK = "langgraph_memory_block"
 """In `additional_kwargs` of a copy of a message that a block was put before."""
 
 M = TypeVar("M", bound=BaseMessage)
+Inject = Literal["user", "system"]
 
 _TEXT = rf"{re.escape(OPEN)}\n(?:(?!{re.escape(CLOSE)}).)*\n{re.escape(CLOSE)}"
 _BLOCK = re.compile(rf"\A{_TEXT}\n\n|\n\n{_TEXT}\Z", re.DOTALL)
@@ -158,6 +159,28 @@ def token_cost(messages: Iterable[BaseMessage]) -> int | None:
     """Return the tokens that the models reported, or `None` if they reported none."""
     usages = [m.usage_metadata for m in messages if isinstance(m, AIMessage) and m.usage_metadata]
     return sum(usage["total_tokens"] for usage in usages) if usages else None
+
+
+def injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[BaseMessage]:
+    """Return messages with a block put into a copy of one of them.
+
+    That is the latest user message, or the system prompt where there is none or `inject` says so.
+    """
+    if not block:
+        return messages
+    latest = last_user_message(messages)
+    if inject == "user" and latest is not None:
+        copy = with_block(latest, block)
+        return [copy if message is latest else message for message in messages]
+    if messages and isinstance(messages[0], SystemMessage):
+        return [with_block(messages[0], block), *messages[1:]]
+    return [with_block(SystemMessage(""), block), *messages]
+
+
+def check_inject(inject: str) -> None:
+    """Refuse a place that a block cannot be put into."""
+    if inject not in ("user", "system"):
+        raise ConfigurationError(f"inject= is 'user' or 'system', got {inject!r}")
 
 
 def with_block(message: M, block: str) -> M:

@@ -14,7 +14,7 @@ import inspect
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from langchain_core.messages import (
     AIMessage,
@@ -35,10 +35,12 @@ from langgraph_memory.followups import queries_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     MARK,
+    Inject,
     as_messages,
+    check_inject,
+    injected,
     last_user_message,
     merged,
-    with_block,
     with_ids,
     with_new_ids,
     without_block,
@@ -56,7 +58,6 @@ from langgraph_memory.runs import (
 )
 from langgraph_memory.scope import Scope
 
-Inject = Literal["user", "system"]
 Node = Callable[..., Any] | Runnable[Any, Any]
 
 
@@ -218,7 +219,8 @@ def messages_with_memory(
         ConfigurationError: If the state has no memory that was recalled for this node; the message
             names the fix.
     """
-    return _injected(_messages(state), _block_for(agent, _field(state, "memory")), inject)
+    check_inject(inject)
+    return injected(_messages(state), _block_for(agent, _field(state, "memory")), inject)
 
 
 def _block_for(agent: str | None, recalled: Any) -> str:
@@ -289,7 +291,7 @@ def with_memory(
         inject: As for `messages_with_memory`.
     """
     check_memory(memory)
-    _check_inject(inject)
+    check_inject(inject)
     quotas = Quotas() if quotas is None else quotas
     how = RecallOptions(quotas, max_tokens, timeout, on_error, count_tokens)
     scopes = Scopes(user, project, agent)
@@ -400,8 +402,8 @@ class _Around:
         return current_run(self.memory, self.scopes, state, node), _messages(state)
 
     def _turn(self, run: Run, messages: list[BaseMessage], state: Any, block: str) -> _Turn:
-        injected = _injected(messages, block, self.inject)
-        return _Turn(run, messages, _with_messages(state, injected))
+        given = _with_messages(state, injected(messages, block, self.inject))
+        return _Turn(run, messages, given)
 
 
 def _begins_turn(messages: Sequence[BaseMessage]) -> bool:
@@ -449,19 +451,6 @@ def _map_messages(update: Any, change: Callable[[Any], Any]) -> Any:
     return _with_messages(update, change(messages))
 
 
-def _injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[BaseMessage]:
-    _check_inject(inject)
-    if not block:
-        return messages
-    latest = last_user_message(messages)
-    if inject == "user" and latest is not None:
-        copy = with_block(latest, block)
-        return [copy if message is latest else message for message in messages]
-    if messages and isinstance(messages[0], SystemMessage):
-        return [with_block(messages[0], block), *messages[1:]]
-    return [with_block(SystemMessage(""), block), *messages]
-
-
 def _is_only_block(message: BaseMessage) -> bool:
     """Whether a system message was made for a block, which has been taken out of it."""
     return isinstance(message, SystemMessage) and not message.content
@@ -470,11 +459,6 @@ def _is_only_block(message: BaseMessage) -> bool:
 def _put_back(message: BaseMessage) -> BaseMessage:
     original = without_block(message)
     return RemoveMessage(message.id or "") if _is_only_block(original) else original
-
-
-def _check_inject(inject: str) -> None:
-    if inject not in ("user", "system"):
-        raise ConfigurationError(f"inject= is 'user' or 'system', got {inject!r}")
 
 
 def _exchange(recalled: Mapping[str, Any], answer: str) -> list[BaseMessage]:

@@ -210,6 +210,18 @@ class Run:
         if new := await self.alog(messages):
             self.tell("memory.saved", new, started)
 
+    def log_earlier(self, messages: Sequence[BaseMessage]) -> None:
+        """Keep what was said before this turn, as by a client that brings its history along."""
+        earlier = self._earlier(messages)
+        if earlier and self.memory.get(self._last_id(earlier), user=self.user) is None:
+            self.log_at_once(earlier)
+
+    async def alog_earlier(self, messages: Sequence[BaseMessage]) -> None:
+        """Async form of `log_earlier`."""
+        earlier = self._earlier(messages)
+        if earlier and await self.memory.aget(self._last_id(earlier), user=self.user) is None:
+            await self.alog_at_once(earlier)
+
     def log(self, messages: Sequence[BaseMessage], episode: Episode | None = None) -> list[Message]:
         """Keep what was said and is not kept yet, and the turn's episode if there is one."""
         kept = self._kept(messages)
@@ -322,6 +334,16 @@ class Run:
     def _kept(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
         # Without a checkpointer a client sends its history anew, under new ids.
         return messages if self.resumable else current_turn(messages)
+
+    def _earlier(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """Return what precedes this turn, up to what was said last; nothing if nobody keeps it."""
+        earlier = messages[: len(messages) - len(current_turn(messages))] if self.resumable else ()
+        places = [place for place, message in enumerate(earlier) if is_said(message)]
+        return list(earlier[: places[-1] + 1]) if places else []
+
+    def _last_id(self, earlier: Sequence[BaseMessage]) -> str:
+        """Return the id of the record of the last message; if there is one, all are kept."""
+        return Message.id_of(self._thread(earlier), earlier[-1].id or "")
 
     def _thread(self, messages: Sequence[BaseMessage]) -> str:
         if self.thread_id is not None:

@@ -1,0 +1,295 @@
+"""Memory for `create_agent`: recalled before the model is called, kept after the agent.
+
+What was recalled reaches the model in a copy of the latest user message, and never the state, a
+stream or a checkpoint: the state names the block alone, in a channel that is not kept, and it is
+recalled anew where it is absent, as after an interrupt. Of the turn that is going on the state
+keeps an outline, so that it is known whole where a summary has taken the place of its messages.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware.types import (
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import BaseMessage, SystemMessage
+from langgraph.channels import UntrackedValue
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from langgraph_memory.counting import CountTokens
+from langgraph_memory.followups import queries_of
+from langgraph_memory.memory import Memory
+from langgraph_memory.messages import (
+    Inject,
+    check_inject,
+    current_turn,
+    injected,
+    with_ids,
+)
+from langgraph_memory.outline import outline_of, whole
+from langgraph_memory.ranking import Quotas
+from langgraph_memory.replies import Taken, structured_in, take_proposal
+from langgraph_memory.runs import (
+    OnError,
+    RecallOptions,
+    Run,
+    Scopes,
+    check_memory,
+    current_run,
+)
+from langgraph_memory.scope import Scope
+
+_MAX_BLOCKS = 1024  # some 4 kB each
+
+_Purpose = tuple[str, str | None, str | None, str | None]
+"""What a block was recalled for: a user, a project, an agent, and the turn's first message."""
+
+
+class MemoryAgentState(AgentState[Any]):
+    """An agent's state, with what memory needs to know until the turn is over."""
+
+    memory_recalled: NotRequired[Annotated[str, UntrackedValue(str), PrivateStateAttr]]
+    """By what the middleware finds the block that was recalled in this run."""
+
+    memory_turn: NotRequired[Annotated[list[dict[str, Any]], PrivateStateAttr]]
+    """The outline of the turn that is going on; empty between turns."""
+
+
+class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Long-term memory for an agent of `create_agent`.
+
+    It recalls once a run, before the first call of the model, and again after an interrupt. What
+    the user said is kept before the model is asked; what the agent answered, the notes and the
+    episode when the turn is over. Give it as the first middleware: it then sees what the others
+    made of a message, such as one that `PIIMiddleware` redacted, and is not asked again by those
+    that retry.
+
+    Args:
+        memory: The memory.
+        user: The user, or a function of state and config; else the run's own (see `scope`).
+        project: A project to read beside the user's memory, in the same way.
+        agent: An agent to read beside it, in the same way.
+        quotas: How many hits of each type the block gets.
+        max_tokens: The budget of the block.
+        count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
+            by default four characters are one token, or one that is Chinese.
+        timeout: How many seconds to wait for the store.
+        on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
+        from_reply: Whether to remember what a structured reply (`response_format=SavingReply`)
+            proposes, and to leave its plain text in the messages.
+        episodes: Whether to log an episode for a turn that is more than small talk.
+        background: Whether the run ends when the turn is kept; the extraction of notes is then
+            done in a thread of the memory.
+        inject: `"user"` puts the block before the text of the latest user message, `"system"`
+            into the system prompt.
+
+    Raises:
+        MissingUserError: In a run that names no user, before any model is called.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from langgraph_memory import ChromaStore, Memory
+        >>> from langgraph_memory.testing import RecallingChatModel
+        >>> with Memory(ChromaStore.in_memory()) as memory:
+        ...     agent = create_agent(RecallingChatModel(), middleware=[MemoryMiddleware(memory)])
+        ...     asked = {"messages": [("user", "Ship the order to Rosario.")]}
+        ...     _ = agent.invoke(asked, {"configurable": {"user_id": "c-2291"}})
+        ...     memory.count(user="c-2291")["message"]
+        2
+    """
+
+    state_schema = MemoryAgentState
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user: Scope | None = None,
+        project: Scope | None = None,
+        agent: Scope | None = None,
+        quotas: Quotas | None = None,
+        max_tokens: int = 1000,
+        count_tokens: CountTokens | None = None,
+        timeout: float | None = 2.0,
+        on_error: OnError = "log",
+        from_reply: bool = False,
+        episodes: bool = True,
+        background: bool = False,
+        inject: Inject = "user",
+    ) -> None:
+        check_memory(memory)
+        check_inject(inject)
+        super().__init__()
+        self.tools = []
+        self._memory = memory
+        self._scopes = Scopes(user, project, agent)
+        quotas = Quotas() if quotas is None else quotas
+        self._how = RecallOptions(quotas, max_tokens, timeout, on_error, count_tokens)
+        self._from_reply = from_reply
+        self._episodes = episodes
+        self._background = background
+        self._inject = inject
+        self._blocks = _Blocks()
+
+    # -- the run begins: whose it is, and what was said before --
+
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> None:
+        """Keep the history that a run brings along, before a summary takes its place."""
+        self._run(state).log_earlier(with_ids(state["messages"]))
+
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> None:
+        """Async form of `before_agent`."""
+        await self._run(state).alog_earlier(with_ids(state["messages"]))
+
+    # -- each call of the model --
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ExtendedModelResponse[Any]:
+        """Recall if that is not done yet, and call the model with the block in its messages."""
+        call = self._call(request)
+        block = call.recalled
+        if block is None:
+            call.run.log_at_once(call.turn)
+            block = call.run.recall(queries_of(call.messages), request.messages, self._how)
+        response = handler(self._with_block(request, block))
+        return self._with_state(call, response, block)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ExtendedModelResponse[Any]:
+        """Async form of `wrap_model_call`."""
+        call = self._call(request)
+        block = call.recalled
+        if block is None:
+            await call.run.alog_at_once(call.turn)
+            block = await call.run.arecall(queries_of(call.messages), request.messages, self._how)
+        response = await handler(self._with_block(request, block))
+        return self._with_state(call, response, block)
+
+    # -- the turn is over --
+
+    def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Keep the turn."""
+        run, turn = self._run(state), self._taken(state)
+        run.save(turn.messages, **self._how_to_save(turn))
+        self._blocks.drop(state.get("memory_recalled"))
+        return _cleared(turn)
+
+    async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Async form of `after_agent`."""
+        run, turn = self._run(state), self._taken(state)
+        await run.asave(turn.messages, **self._how_to_save(turn))
+        self._blocks.drop(state.get("memory_recalled"))
+        return _cleared(turn)
+
+    # -- parts of the above --
+
+    def _run(self, state: Any) -> Run:
+        return current_run(self._memory, self._scopes, state)
+
+    def _call(self, request: ModelRequest[Any]) -> _Call:
+        state: Any = request.state
+        messages = whole(with_ids(request.messages), state.get("memory_turn"))
+        run, turn = self._run(state), current_turn(messages)
+        recalled = self._blocks.get(state.get("memory_recalled"), _purpose(run, turn))
+        return _Call(run, messages, turn, recalled)
+
+    def _with_state(
+        self, call: _Call, response: ModelResponse[Any], block: str
+    ) -> ExtendedModelResponse[Any]:
+        """Return a response, and what the state is to hold until the next call."""
+        update: dict[str, Any] = {"memory_turn": outline_of(call.turn)}
+        if call.recalled is None:
+            update["memory_recalled"] = self._blocks.add(_purpose(call.run, call.turn), block)
+        return ExtendedModelResponse(response, Command(update=update))
+
+    def _with_block(self, request: ModelRequest[Any], block: str) -> ModelRequest[Any]:
+        if not block:
+            return request
+        prompt = [] if request.system_message is None else [request.system_message]
+        first, *rest = injected([*prompt, *request.messages], block, self._inject)
+        if isinstance(first, SystemMessage):
+            return request.override(system_message=first, messages=_any(rest))
+        return request.override(messages=_any([first, *rest]))
+
+    def _taken(self, state: Any) -> Taken:
+        messages = whole(with_ids(state["messages"]), state.get("memory_turn"))
+        return (
+            take_proposal(messages, structured_in(state)) if self._from_reply else Taken(messages)
+        )
+
+    def _how_to_save(self, turn: Taken) -> dict[str, Any]:
+        return {
+            "episodes": self._episodes,
+            "began": None,
+            "background": self._background,
+            "proposed": turn.proposed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call of the model."""
+
+    run: Run
+    messages: list[BaseMessage]
+    """What the model is asked with, and what a summary has removed of this turn."""
+    turn: list[BaseMessage]
+    recalled: str | None
+    """The block, if it was recalled for this turn earlier in the run."""
+
+
+class _Blocks:
+    """What was recalled in the runs that are going on; of those that stopped, the latest few."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks: dict[str, tuple[_Purpose, str]] = {}  # oldest first
+
+    def add(self, purpose: _Purpose, block: str) -> str:
+        """Keep a block, and return by what it is found."""
+        key = str(uuid.uuid4())
+        with self._lock:
+            if len(self._blocks) >= _MAX_BLOCKS:
+                del self._blocks[next(iter(self._blocks))]
+            self._blocks[key] = purpose, block
+        return key
+
+    def get(self, key: str | None, purpose: _Purpose) -> str | None:
+        """Return a block, if it was recalled for that."""
+        with self._lock:
+            found = self._blocks.get(key or "")
+        return found[1] if found is not None and found[0] == purpose else None
+
+    def drop(self, key: str | None) -> None:
+        """Keep a block no longer."""
+        with self._lock:
+            self._blocks.pop(key or "", None)
+
+
+def _purpose(run: Run, turn: Sequence[BaseMessage]) -> _Purpose:
+    return run.user, run.project, run.agent, turn[0].id if turn else None
+
+
+def _cleared(turn: Taken) -> dict[str, Any]:
+    cleared: dict[str, Any] = {"memory_turn": []}
+    return {**cleared, "messages": list(turn.changes)} if turn.changes else cleared
+
+
+def _any(messages: list[BaseMessage]) -> list[Any]:
+    return messages
