@@ -15,9 +15,9 @@ NAME = re.compile(r"(?:^|  |► |, )(\w+)(?=$|  |,)")
 
 FILES = {
     ".".join(file.relative_to(PACKAGE).with_suffix("").parts): file
-    for folder in (".", "store", "verbs")
+    for folder in (".", "cli", "store", "verbs")
     for file in PACKAGE.joinpath(folder).glob("*.py")
-    if file.stem != "__init__"
+    if not file.stem.startswith("__")
 }
 
 

@@ -1,0 +1,149 @@
+"""What the memory tools do, whoever calls them: a graph's run, or a client over MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+from langchain_core.tools import ToolException
+
+from langgraph_memory import tool_texts
+from langgraph_memory.memory import Memory
+from langgraph_memory.operations import ALL
+from langgraph_memory.ranking import Quotas, select
+from langgraph_memory.records import Change, Recalled, Record
+from langgraph_memory.scope import Owner, RecordType
+
+A = TypeVar("A", bound=tool_texts.Asked)
+
+PAGE = 20
+"""Notes that `list_memories` shows at once."""
+
+CANDIDATES = 50
+"""Hits asked for, of which the quotas choose."""
+
+_OWN: tuple[RecordType, ...] = ("note", "message", "episode")
+"""What can be forgotten one by one; a document is a part of its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool: whose memory it is about, and how that is asked."""
+
+    memory: Memory
+    user: str
+    owner: Owner
+    """Whose records it writes, lists and deletes."""
+    quotas: Quotas
+    source_ids: Callable[[], Sequence[str]] = list
+    """The ids of the messages that a note comes from."""
+    recall_args: Callable[[], Mapping[str, Any]] = dict
+    """How `Memory.recall` is asked, but for the query and the user."""
+    tell: Callable[[str, Sequence[Record], float], None] = lambda event, records, started: None
+    """Tells what was read or written, and when that began, by `perf_counter`."""
+
+    @property
+    def whose(self) -> dict[str, Any]:
+        """The arguments by which a verb is about the owner's records."""
+        more: dict[str, Any] = {} if self.owner.kind == "user" else {self.owner.kind: self.owner.id}
+        return {"user": self.user, **more}
+
+
+class Verb(Generic[A]):
+    """What one tool does: `call` and `acall` differ by `await` alone."""
+
+    name: str
+    asks: type[A]
+    failed: str
+    """What the model is told when the store fails."""
+
+    def call(self, call: Call, asked: A) -> str:
+        raise NotImplementedError
+
+    async def acall(self, call: Call, asked: A) -> str:
+        raise NotImplementedError
+
+
+class Remember(Verb[tool_texts.Remember]):
+    name, failed = "remember", tool_texts.NOT_SAVED
+    asks: type[tool_texts.Remember] = tool_texts.Remember
+
+    def call(self, call: Call, asked: tool_texts.Remember) -> str:
+        started = perf_counter()
+        texts, how = self._kept(call, asked)
+        return self._told(call, call.memory.keep_proposed(texts, **how), started)
+
+    async def acall(self, call: Call, asked: tool_texts.Remember) -> str:
+        started = perf_counter()
+        texts, how = self._kept(call, asked)
+        return self._told(call, await call.memory.akeep_proposed(texts, **how), started)
+
+    def _kept(self, call: Call, asked: tool_texts.Remember) -> tuple[list[str], dict[str, Any]]:
+        redact = call.memory.redact
+        text = tool_texts.worth_saving(asked.text, redact)
+        slot = tool_texts.slot_of(asked.slot, redact)
+        sources = call.source_ids()
+        return [text], {"kind": asked.kind, "slot": slot, "sources": sources, **call.whose}
+
+    def _told(self, call: Call, changes: Sequence[Change], started: float) -> str:
+        if not changes:
+            return tool_texts.NOTHING_NEW
+        call.tell("memory.saved", [change.record for change in changes], started)
+        return tool_texts.saved(changes[0])
+
+
+class Recall(Verb[tool_texts.Recall]):
+    name, asks, failed = "recall", tool_texts.Recall, tool_texts.NOT_READ
+
+    def call(self, call: Call, asked: tool_texts.Recall) -> str:
+        started = perf_counter()
+        found = call.memory.recall(asked.query, **_asking(call))
+        return self._told(call, found, started)
+
+    async def acall(self, call: Call, asked: tool_texts.Recall) -> str:
+        started = perf_counter()
+        found = await call.memory.arecall(asked.query, **_asking(call))
+        return self._told(call, found, started)
+
+    def _told(self, call: Call, found: Recalled, started: float) -> str:
+        asked_for = select(replace(found, profile=()), call.quotas)  # else it takes hits away
+        text, records = tool_texts.recalled(asked_for, call.owner)
+        call.tell("memory.recalled", records, started)
+        return text
+
+
+class Forget(Verb[tool_texts.Forget]):
+    name, asks, failed = "forget", tool_texts.Forget, tool_texts.NOT_DELETED
+
+    def call(self, call: Call, asked: tool_texts.Forget) -> str:
+        records = call.memory.list(types=_OWN, limit=ALL, **call.whose)
+        record = tool_texts.named(asked.id, records)
+        return self._told(record, call.memory.forget(record.id, **call.whose).ids)
+
+    async def acall(self, call: Call, asked: tool_texts.Forget) -> str:
+        records = await call.memory.alist(types=_OWN, limit=ALL, **call.whose)
+        record = tool_texts.named(asked.id, records)
+        return self._told(record, (await call.memory.aforget(record.id, **call.whose)).ids)
+
+    def _told(self, record: Record, gone: Sequence[str]) -> str:
+        if record.id not in gone:  # another call was first
+            raise ToolException(tool_texts.not_found(record.id))
+        return tool_texts.forgotten(record)
+
+
+class List(Verb[tool_texts.List]):
+    name, asks, failed = "list_memories", tool_texts.List, tool_texts.NOT_READ
+
+    def call(self, call: Call, asked: tool_texts.List) -> str:
+        found = call.memory.list(contains=asked.contains, limit=ALL, **call.whose)
+        return tool_texts.listed(found, asked.page, PAGE)
+
+    async def acall(self, call: Call, asked: tool_texts.List) -> str:
+        found = await call.memory.alist(contains=asked.contains, limit=ALL, **call.whose)
+        return tool_texts.listed(found, asked.page, PAGE)
+
+
+def _asking(call: Call) -> dict[str, Any]:
+    return {"user": call.user, "limit": CANDIDATES, **call.recall_args()}
