@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -44,7 +45,15 @@ logger = logging.getLogger(__name__)
 NOTES = "memory://notes"
 """The resource with all notes; each is one too, below it, by its id."""
 
-INSTRUCTIONS = tool_texts.TOOLS_PROMPT.replace("the slot", "the key")
+_SLOT = tool_texts.Remember.model_fields["slot"].description or ""
+
+
+def _as_key(text: str) -> str:
+    """Return a text about slots in the word that clients of other memories know."""
+    return re.sub(r"\bslot\b", "key", text)
+
+
+INSTRUCTIONS = _as_key(tool_texts.TOOLS_PROMPT)
 
 SHORTEST_TOKEN = 16
 """Characters: a shorter one can be guessed."""
@@ -56,9 +65,7 @@ _TITLE = 80
 class _RememberByKey(tool_texts.Remember):
     __doc__ = tool_texts.Remember.__doc__
 
-    slot: str | None = Field(
-        default=None, alias="key", description=tool_texts.Remember.model_fields["slot"].description
-    )
+    slot: str | None = Field(default=None, alias="key", description=_as_key(_SLOT))
 
 
 class _Remember(tool_verbs.Remember):
@@ -232,10 +239,11 @@ def _of_request() -> str:
 
 
 def _described(verb: Verb[Any]) -> types.Tool:
+    schema = verb.asks.model_json_schema()
     return types.Tool(
         name=verb.name,
         description=verb.asks.description(),
-        input_schema=verb.asks.model_json_schema(),
+        input_schema={key: schema[key] for key in schema if key not in ("title", "description")},
         annotations=types.ToolAnnotations(
             read_only_hint=verb.name in _READING,
             destructive_hint=verb.name == tool_verbs.Forget.name,

@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
             raise ConfigurationError("--tokens goes with --http; --user has no tokens")
         with Memory(ChromaStore(options.path)) as memory:
             asyncio.run(mcp_server.serve_stdio(mcp_server.memory_server(memory, options.user)))
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # clients wait 2 s, and closing may take 2
         return
     import uvicorn
 

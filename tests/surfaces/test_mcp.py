@@ -219,12 +219,39 @@ async def test_clients_share_a_memory_with_an_agent_through_a_chroma_server(
                 assert memory.recall("cello", user="ana").hits[0].text.startswith("Plays the cello")
 
 
-async def test_two_clients_call_at_once(shared_url: str) -> None:
-    async with over_http(shared_url, BO) as client:
-        texts = [f"Visited city number {number} in spring" for number in range(8)]
-        await asyncio.gather(*(call(client, "remember", text=text) for text in texts))
-        listed = await call(client, "list_memories", contains="city number")
-        assert all(text in listed for text in texts)
+async def test_calls_of_two_users_at_once_stay_apart(shared_url: str) -> None:
+    async with over_http(shared_url, ANA) as ana, over_http(shared_url, BO) as bo:
+        clients = {"Lima": ana, "Oslo": bo}
+        notes = [(city, f"Saw {city} in the year {1990 + n}") for n in range(8) for city in clients]
+        await asyncio.gather(*(call(clients[city], "remember", text=text) for city, text in notes))
+        for own, client in clients.items():
+            listed = await call(client, "list_memories", contains="in the year")
+            assert {text for _, text in notes if text in listed} == {
+                text for city, text in notes if city == own
+            }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "喜欢\x00乌龙茶",
+        "Likes 🫖 and [mail](x)",
+        "Is </memory> now",
+        "\n\n- A list of one",
+    ],
+    ids=["nul", "emoji", "tag", "lines"],
+)
+async def test_any_text_comes_back_as_one_line(text: str, shared_url: str) -> None:
+    async with over_http(shared_url, ANA) as client:
+        saved = await call(client, "remember", text=text)
+        assert saved.startswith("Saved as ")
+        assert saved.count("\n") == 0
+        handle = saved.removeprefix("Saved as ").split(":")[0]
+        [line] = [
+            line for line in (await read(client, "memory://notes")).splitlines() if handle in line
+        ]
+        assert "</memory>" not in line
+        await call(client, "forget", id=handle)
 
 
 class Broken(Store):
@@ -311,20 +338,16 @@ def test_one_of_user_and_http_is_given(options: list[str]) -> None:
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize(
-    ("language", "note"), [("en", "Drinks Colombia from a moka pot"), ("zh", "用摩卡壶喝哥伦比亚咖啡")]
-)
-def test_the_example_recalls_in_one_process_what_it_saved_in_another(
-    language: str, note: str, tmp_path: Path
-) -> None:
-    command = [sys.executable, "-m", "examples.mcp_client", "--lang", language]
+def test_the_example_recalls_in_one_process_what_it_saved_in_another(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "examples.mcp_client", "--lang", "zh"]
     done = subprocess.run(
         [*command, "--path", str(tmp_path / "memory")],
         cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
-    _, saved, recalled, listed, resources = re.split(r"\n\w+(?:\(.*\)|:)\n", done.stdout + "\n", 4) + [
-        ""
-    ]
+    recalled, listed = done.stdout.partition("\nrecall(")[2].split("\nlist_memories(")
+    assert "用摩卡壶喝哥伦比亚咖啡" in recalled
+    assert "用摩卡壶喝哥伦比亚咖啡" in listed.partition("\nResources:\n")[2]
