@@ -54,7 +54,8 @@ def run(options: argparse.Namespace) -> None:
             raise ConfigurationError("--tokens goes with --http; --user has no tokens")
         with Memory(ChromaStore(options.path)) as memory:
             asyncio.run(mcp_server.serve_stdio(mcp_server.memory_server(memory, options.user)))
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # clients wait 2 s, and closing may take 2
+            # Clients send it to what has not ended 2 s after they hung up; closing can take that.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         return
     import uvicorn
 
