@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
 
-from langgraph_memory import ChromaStore, ConfigurationError, Memory
+from langgraph_memory import ChromaStore, ConfigurationError, Memory, memory_tools
 from langgraph_memory.cli.__main__ import main
 from langgraph_memory.store.chroma import ChromaStore as Store
-from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.servers import ChromaServer, shared_server
 
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")
@@ -198,6 +200,13 @@ async def test_without_a_token_of_a_user_nothing_is_answered(
         assert (await http.post(shared_url, json=request)).status_code == 401
 
 
+async def test_a_web_page_cannot_reach_a_local_server_by_a_name_of_its_own(shared_url: str) -> None:
+    headers = {"Authorization": f"Bearer {ANA}", "Host": "evil.example:80"}
+    async with create_mcp_http_client(headers=headers) as http:
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        assert (await http.post(shared_url, json=request)).status_code == 421
+
+
 @pytest.fixture
 def chroma() -> ChromaServer:
     server = shared_server()
@@ -208,15 +217,25 @@ def chroma() -> ChromaServer:
 async def test_clients_share_a_memory_with_an_agent_through_a_chroma_server(
     chroma: ChromaServer,
 ) -> None:
-    with Memory(ChromaStore(chroma.url)) as memory:
-        memory.remember("Rides a blue bicycle", user="ana")
-        tokens = {"LANGGRAPH_MEMORY_TOKENS": json.dumps(TOKENS)}
-        with http_server(chroma.url, **tokens) as url:
-            async with over_stdio(chroma.url) as one, over_http(url, ANA) as other:
-                assert "blue bicycle" in await call(one, "recall", query="Which bicycle?")
-                await call(one, "remember", text="Plays the cello on Sundays")
-                assert "cello" in await call(other, "recall", query="Does she play the cello?")
-                assert memory.recall("cello", user="ana").hits[0].text.startswith("Plays the cello")
+    wanted = {"name": "remember", "args": {"text": "Rides a blue bicycle"}, "id": "1"}
+    asked = {"name": "recall", "args": {"query": "Does she play the cello?"}, "id": "2"}
+    model = ScriptedChatModel(
+        [AIMessage("", tool_calls=[wanted]), "Noted.", AIMessage("", tool_calls=[asked]), "Yes."]
+    )
+    as_ana: Any = {"configurable": {"user_id": "ana"}}
+    tokens = {"LANGGRAPH_MEMORY_TOKENS": json.dumps(TOKENS)}
+    with (
+        Memory(ChromaStore(chroma.url)) as memory,
+        http_server(chroma.url, **tokens) as url,
+    ):
+        agent: Any = create_agent(model, memory_tools(memory))
+        async with over_stdio(chroma.url) as one, over_http(url, ANA) as other:
+            await agent.ainvoke({"messages": [("user", "I ride a blue bicycle.")]}, as_ana)
+            assert "blue bicycle" in await call(one, "recall", query="Which bicycle?")
+            await call(one, "remember", text="Plays the cello on Sundays")
+            assert "cello" in await call(other, "recall", query="Does she play the cello?")
+            state = await agent.ainvoke({"messages": [("user", "What do I play?")]}, as_ana)
+            assert "Plays the cello on Sundays" in state["messages"][-2].text
 
 
 async def test_calls_of_two_users_at_once_stay_apart(shared_url: str) -> None:
