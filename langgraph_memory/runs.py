@@ -45,7 +45,8 @@ T = TypeVar("T")
 
 OnError = Literal["log", "raise"]
 
-_CANDIDATES = 50  # hits asked for, of which the quotas choose
+CANDIDATES = 50
+"""Hits asked for, of which the quotas choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ class Run:
             "agent": self.agent,
             "thread_id": self._thread(known),
             "known": {message.id for message in known if message.id},
-            "limit": _CANDIDATES,
+            "limit": CANDIDATES,
         }
 
     def _failed(self, error: Exception, on_error: OnError) -> str:

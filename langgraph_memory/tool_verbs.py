@@ -14,15 +14,13 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Change, Recalled, Record
+from langgraph_memory.runs import CANDIDATES
 from langgraph_memory.scope import Owner, RecordType
 
 A = TypeVar("A", bound=tool_texts.Asked)
 
 PAGE = 20
 """Notes that `list_memories` shows at once."""
-
-CANDIDATES = 50
-"""Hits asked for, of which the quotas choose."""
 
 _OWN: tuple[RecordType, ...] = ("note", "message", "episode")
 """What can be forgotten one by one; a document is a part of its source."""

@@ -10,7 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +219,7 @@ def chroma() -> ChromaServer:
     return server
 
 
+@pytest.mark.slow
 async def test_clients_share_a_memory_with_an_agent_through_a_chroma_server(
     chroma: ChromaServer,
 ) -> None:
@@ -338,16 +344,33 @@ def test_the_command_says_what_is_wrong_with_the_tokens_but_not_the_tokens(
     assert said.count("\n") == 1
 
 
-def test_a_folder_that_another_process_has_open_is_named_in_a_sentence(tmp_path: Path) -> None:
-    with Memory(ChromaStore(tmp_path / "memory")) as memory:
+@contextmanager
+def in_use(folder: Path) -> Iterator[None]:
+    with Memory(ChromaStore(folder)) as memory:
         memory.remember("Likes tea", user="ana")
-        command = [*COMMAND, "--path", str(tmp_path / "memory"), "--user", "ana"]
+        yield
+
+
+@contextmanager
+def of_another_embedder(folder: Path) -> Iterator[None]:
+    with Memory(ChromaStore(folder, embed=HashingEmbeddings())) as memory:
+        memory.remember("Likes tea", user="ana")
+    yield
+
+
+@pytest.mark.parametrize("prepared", [in_use, of_another_embedder])
+def test_a_folder_that_cannot_be_served_is_named_in_a_sentence(
+    prepared: Callable[[Path], AbstractContextManager[None]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "memory"
+    command = [*COMMAND, "--path", str(folder), "--user", "ana"]
+    with prepared(folder):
         done = subprocess.run(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
     assert done.returncode == 1
+    assert done.stderr.startswith("langgraph-memory: ")
     assert "Traceback" not in done.stderr
-    assert str(tmp_path / "memory") in done.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--user", "ana", "--http", "127.0.0.1:8300"]])
@@ -357,6 +380,7 @@ def test_one_of_user_and_http_is_given(options: list[str]) -> None:
     assert ended.value.code == 2
 
 
+@pytest.mark.slow
 def test_the_example_recalls_in_one_process_what_it_saved_in_another(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "examples.mcp_client", "--lang", "zh"]
     done = subprocess.run(
