@@ -56,7 +56,7 @@ from langgraph_memory.runs import (
     check_memory,
     current_run,
 )
-from langgraph_memory.scope import Scope
+from langgraph_memory.scope import Scope, field_of
 
 Node = Callable[..., Any] | Runnable[Any, Any]
 
@@ -167,7 +167,7 @@ def remember_node(
 
     def prepare(state: Any) -> tuple[Run, Taken, datetime | None, dict[str, Any]]:
         run = current_run(memory, scopes, state)
-        recalled: Mapping[str, Any] = _field(state, "memory") or {}
+        recalled: Mapping[str, Any] = field_of(state, "memory") or {}
         began = recalled.get("began")
         cleared: dict[str, Any] = {"memory": {}}
         messages = _messages(state) if reply is None else _exchange(recalled, reply(state))
@@ -220,7 +220,7 @@ def messages_with_memory(
             names the fix.
     """
     check_inject(inject)
-    return injected(_messages(state), _block_for(agent, _field(state, "memory")), inject)
+    return injected(_messages(state), _block_for(agent, field_of(state, "memory")), inject)
 
 
 def _block_for(agent: str | None, recalled: Any) -> str:
@@ -445,7 +445,7 @@ def _map_messages(update: Any, change: Callable[[Any], Any]) -> Any:
         return ("messages", change(update[1]))
     if isinstance(update, tuple):
         return tuple(_map_messages(each, change) for each in update)
-    messages = _field(update, "messages")
+    messages = field_of(update, "messages")
     if messages is None or isinstance(update, str):
         return update
     return _with_messages(update, change(messages))
@@ -474,16 +474,12 @@ def _exchange(recalled: Mapping[str, Any], answer: str) -> list[BaseMessage]:
 
 
 def _messages(state: Any) -> list[BaseMessage]:
-    messages = _field(state, "messages")
+    messages = field_of(state, "messages")
     if messages is None:
         raise ConfigurationError(
             "this state has no `messages`: pass query= to recall_node and reply= to remember_node"
         )
     return with_ids(as_messages(messages))
-
-
-def _field(state: Any, name: str) -> Any:
-    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
 
 
 def _with_messages(state: Any, messages: list[BaseMessage]) -> Any:
