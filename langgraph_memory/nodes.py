@@ -180,24 +180,12 @@ def remember_node(
 
     def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, turn, began, cleared = prepare(state)
-        run.save(
-            turn.messages,
-            episodes=episodes,
-            began=began,
-            background=background,
-            proposed=turn.proposed,
-        )
+        run.save(turn, episodes=episodes, background=background, began=began)
         return cleared
 
     async def aremember(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, turn, began, cleared = prepare(state)
-        await run.asave(
-            turn.messages,
-            episodes=episodes,
-            began=began,
-            background=background,
-            proposed=turn.proposed,
-        )
+        await run.asave(turn, episodes=episodes, background=background, began=began)
         return cleared
 
     return RunnableLambda(remember, aremember, name="remember")
@@ -380,22 +368,14 @@ class _Around:
     def end(self, turn: _Turn, result: Any) -> Any:
         result, answer = _answered(turn.messages, result, self.from_reply)
         if answer is not None:
-            turn.run.save(answer.messages, **self._how_to_save(answer))
+            turn.run.save(answer, episodes=self.episodes, background=self.background)
         return result
 
     async def aend(self, turn: _Turn, result: Any) -> Any:
         result, answer = _answered(turn.messages, result, self.from_reply)
         if answer is not None:
-            await turn.run.asave(answer.messages, **self._how_to_save(answer))
+            await turn.run.asave(answer, episodes=self.episodes, background=self.background)
         return result
-
-    def _how_to_save(self, answer: Taken) -> dict[str, Any]:
-        return {
-            "episodes": self.episodes,
-            "began": None,
-            "background": self.background,
-            "proposed": answer.proposed,
-        }
 
     def _run(self, state: Any) -> tuple[Run, list[BaseMessage]]:
         node = (get_config().get("metadata") or {}).get("langgraph_node")
