@@ -170,7 +170,7 @@ def merged(kept: Episode, later: Episode) -> Episode:
 
 def _outcome(kept: Episode, later: Episode) -> Outcome:
     judged = kept.outcome in _JUDGED
-    if kept.outcome == "failure" and kept.error is None:  # nothing was raised
+    if kept.outcome == "failure" and kept.error in (None, later.error):  # no error was got over
         judged = kept.quality_score is not None and later.outcome == "completed"
     stays = judged and later.outcome not in _JUDGED and later.quality_score is None
     return kept.outcome if stays else later.outcome

@@ -203,19 +203,24 @@ def _shown(message: Message, zone: tzinfo, number: str) -> str:
 # -- one item ------------------------------------------------------------------------------------
 
 
+def proposed_text(given: object, redact: Redact) -> tuple[str, str]:
+    """Return a text that a model proposes to remember, and what forbids that; nothing if it may."""
+    if not isinstance(given, str) or not given.strip():
+        return "", "it has no text"
+    text = redact(clean(given))
+    if len(text) > MAX_CHARACTERS:
+        return text, f"its text has more than {MAX_CHARACTERS} characters"
+    return text, "it is about a secret" if "[redacted" in text else ""
+
+
 def _candidate(
     item: object, messages: Sequence[Message], zone: tzinfo, redact: Redact
 ) -> Candidate | str:
     """Return an item as a candidate, or what is wrong with it."""
     fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {"text": item}
-    given = fields.get("text")
-    if not isinstance(given, str) or not given.strip():
-        return "it has no text"
-    text = redact(clean(given))
-    if len(text) > MAX_CHARACTERS:
-        return f"its text has more than {MAX_CHARACTERS} characters"
-    if "[redacted" in text:
-        return "it is about a secret"
+    text, problem = proposed_text(fields.get("text"), redact)
+    if problem:
+        return problem
     if isinstance(item, Mapping):
         quote = clean(fields["quote"]) if isinstance(fields.get("quote"), str) else ""
         source = _quoted(quote, fields.get("message"), messages)

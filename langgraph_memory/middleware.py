@@ -186,14 +186,14 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
         """Keep the turn."""
         run, turn = self._run(state), self._taken(state)
-        run.save(turn.messages, **self._how_to_save(turn))
+        run.save(turn, episodes=self._episodes, background=self._background)
         self._blocks.drop(state.get("memory_recalled"))
         return _cleared(turn)
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
         """Async form of `after_agent`."""
         run, turn = self._run(state), self._taken(state)
-        await run.asave(turn.messages, **self._how_to_save(turn))
+        await run.asave(turn, episodes=self._episodes, background=self._background)
         self._blocks.drop(state.get("memory_recalled"))
         return _cleared(turn)
 
@@ -232,14 +232,6 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return (
             take_proposal(messages, structured_in(state)) if self._from_reply else Taken(messages)
         )
-
-    def _how_to_save(self, turn: Taken) -> dict[str, Any]:
-        return {
-            "episodes": self._episodes,
-            "began": None,
-            "background": self._background,
-            "proposed": turn.proposed,
-        }
 
 
 @dataclass(frozen=True, slots=True)

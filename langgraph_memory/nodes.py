@@ -56,7 +56,7 @@ from langgraph_memory.runs import (
     check_memory,
     current_run,
 )
-from langgraph_memory.scope import Scope
+from langgraph_memory.scope import Scope, field_of
 
 Node = Callable[..., Any] | Runnable[Any, Any]
 
@@ -167,7 +167,7 @@ def remember_node(
 
     def prepare(state: Any) -> tuple[Run, Taken, datetime | None, dict[str, Any]]:
         run = current_run(memory, scopes, state)
-        recalled: Mapping[str, Any] = _field(state, "memory") or {}
+        recalled: Mapping[str, Any] = field_of(state, "memory") or {}
         began = recalled.get("began")
         cleared: dict[str, Any] = {"memory": {}}
         messages = _messages(state) if reply is None else _exchange(recalled, reply(state))
@@ -180,24 +180,12 @@ def remember_node(
 
     def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, turn, began, cleared = prepare(state)
-        run.save(
-            turn.messages,
-            episodes=episodes,
-            began=began,
-            background=background,
-            proposed=turn.proposed,
-        )
+        run.save(turn, episodes=episodes, background=background, began=began)
         return cleared
 
     async def aremember(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, turn, began, cleared = prepare(state)
-        await run.asave(
-            turn.messages,
-            episodes=episodes,
-            began=began,
-            background=background,
-            proposed=turn.proposed,
-        )
+        await run.asave(turn, episodes=episodes, background=background, began=began)
         return cleared
 
     return RunnableLambda(remember, aremember, name="remember")
@@ -220,7 +208,7 @@ def messages_with_memory(
             names the fix.
     """
     check_inject(inject)
-    return injected(_messages(state), _block_for(agent, _field(state, "memory")), inject)
+    return injected(_messages(state), _block_for(agent, field_of(state, "memory")), inject)
 
 
 def _block_for(agent: str | None, recalled: Any) -> str:
@@ -380,22 +368,14 @@ class _Around:
     def end(self, turn: _Turn, result: Any) -> Any:
         result, answer = _answered(turn.messages, result, self.from_reply)
         if answer is not None:
-            turn.run.save(answer.messages, **self._how_to_save(answer))
+            turn.run.save(answer, episodes=self.episodes, background=self.background)
         return result
 
     async def aend(self, turn: _Turn, result: Any) -> Any:
         result, answer = _answered(turn.messages, result, self.from_reply)
         if answer is not None:
-            await turn.run.asave(answer.messages, **self._how_to_save(answer))
+            await turn.run.asave(answer, episodes=self.episodes, background=self.background)
         return result
-
-    def _how_to_save(self, answer: Taken) -> dict[str, Any]:
-        return {
-            "episodes": self.episodes,
-            "began": None,
-            "background": self.background,
-            "proposed": answer.proposed,
-        }
 
     def _run(self, state: Any) -> tuple[Run, list[BaseMessage]]:
         node = (get_config().get("metadata") or {}).get("langgraph_node")
@@ -445,7 +425,7 @@ def _map_messages(update: Any, change: Callable[[Any], Any]) -> Any:
         return ("messages", change(update[1]))
     if isinstance(update, tuple):
         return tuple(_map_messages(each, change) for each in update)
-    messages = _field(update, "messages")
+    messages = field_of(update, "messages")
     if messages is None or isinstance(update, str):
         return update
     return _with_messages(update, change(messages))
@@ -474,16 +454,12 @@ def _exchange(recalled: Mapping[str, Any], answer: str) -> list[BaseMessage]:
 
 
 def _messages(state: Any) -> list[BaseMessage]:
-    messages = _field(state, "messages")
+    messages = field_of(state, "messages")
     if messages is None:
         raise ConfigurationError(
             "this state has no `messages`: pass query= to recall_node and reply= to remember_node"
         )
     return with_ids(as_messages(messages))
-
-
-def _field(state: Any, name: str) -> Any:
-    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
 
 
 def _with_messages(state: Any, messages: list[BaseMessage]) -> Any:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 from uuid import UUID
 
 from langchain_core.messages import BaseMessage
@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.messages import as_messages, last_user_message, text_of, with_ids
 from langgraph_memory.records import Episode
+from langgraph_memory.scope import field_of
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Asked(NamedTuple):
     @classmethod
     def of_message(cls, state: object) -> Self | None:
         """Return the latest message of the user in a state, or in an input."""
-        given = _field(state, "messages")
+        given = field_of(state, "messages")
         if not isinstance(given, (Sequence, Mapping, BaseMessage)):  # an iterator would be used up
             return None
         try:
@@ -53,7 +54,7 @@ class Asked(NamedTuple):
     @classmethod
     def of_recall(cls, state: object) -> Self | None:
         """Return what `recall_node` wrote into a state that has no messages."""
-        recalled = _field(state, "memory") if _field(state, "messages") is None else None
+        recalled = field_of(state, "memory") if field_of(state, "messages") is None else None
         if not isinstance(recalled, Mapping) or "turn" not in recalled:
             return None
         return cls(recalled["turn"], str(recalled["query"]).strip())
@@ -191,7 +192,3 @@ def _are_messages(given: object) -> bool:
 
 def _plain(given: object) -> object:
     return given.model_dump(mode="json") if isinstance(given, BaseModel) else str(given)
-
-
-def _field(state: object, name: str) -> Any:
-    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)

@@ -19,9 +19,8 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.store.base import GetOp, PutOp
 from pydantic import BaseModel, Field
 
-from langgraph_memory.answers import clean
 from langgraph_memory.drafts import Draft, Ruled, Settled, last_of_each, total
-from langgraph_memory.extraction import MAX_CHARACTERS, Candidate, importance_of, read_items
+from langgraph_memory.extraction import Candidate, importance_of, proposed_text, read_items
 from langgraph_memory.instructions import REFLECTION, escaped
 from langgraph_memory.operations import ALL, change_ops, get_op, newest_op, put_op, read_record
 from langgraph_memory.reconcile import plan_batch
@@ -163,14 +162,9 @@ def _lesson(
 ) -> Candidate | str:
     """Return an item as a candidate, or what is wrong with it."""
     fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
-    given = fields.get("text")
-    if not isinstance(given, str) or not given.strip():
-        return "it has no text"
-    text = redact(clean(given))
-    if len(text) > MAX_CHARACTERS:
-        return f"its text has more than {MAX_CHARACTERS} characters"
-    if "[redacted" in text:
-        return "it is about a secret"
+    text, problem = proposed_text(fields.get("text"), redact)
+    if problem:
+        return problem
     numbers = dict.fromkeys(_numbers(fields.get("tasks")))
     sources = tuple(episodes[n - 1].id for n in numbers if 1 <= n <= len(episodes))
     if not sources:

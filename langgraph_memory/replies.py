@@ -7,7 +7,7 @@ is the docstring and the field descriptions of `SavingReply`, and its instructio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from langgraph_memory.reply_forms import (
     repaired_reply,
     reply_in_text,
 )
+from langgraph_memory.scope import field_of
 
 _INSTRUCTIONS = """\
 Answer with one JSON object and nothing else:
@@ -135,7 +136,7 @@ def structured_in(state: Any) -> Iterator[object]:
             yield from structured_in(part)
     else:
         for name in ("structured_response", "reply"):
-            yield state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
+            yield field_of(state, name)
 
 
 def _reply_in(answer: AIMessage, given: Iterable[object]) -> Reply | None:

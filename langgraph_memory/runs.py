@@ -38,6 +38,7 @@ from langgraph_memory.prompts import Block, memory_block
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
+from langgraph_memory.replies import Taken
 from langgraph_memory.scope import Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
@@ -237,24 +238,22 @@ class Run:
 
     def save(
         self,
-        messages: Sequence[BaseMessage],
+        turn: Taken,
         *,
         episodes: bool,
-        began: datetime | None,
         background: bool,
-        proposed: Sequence[object] = (),
+        began: datetime | None = None,
     ) -> None:
         """Keep a finished turn: what was said, and an episode if it was more than small talk.
 
         Args:
-            messages: All messages of the state.
+            turn: All messages of the state, and what the model proposes to remember of the turn.
             episodes: Whether to log an episode.
-            began: When the turn began, if that is known.
             background: Whether what follows is done later, and not waited for.
-            proposed: What the model proposes to remember of the turn.
+            began: When the turn began, if that is known.
         """
-        started = perf_counter()
-        notes = self._remember(proposed, messages)
+        started, messages = perf_counter(), turn.messages
+        notes = self._remember(turn.proposed, messages)
         episode = None
         if episodes and self._is_task(messages):
             episode = self._episode(messages, began or self._began(messages))
@@ -268,16 +267,15 @@ class Run:
 
     async def asave(
         self,
-        messages: Sequence[BaseMessage],
+        turn: Taken,
         *,
         episodes: bool,
-        began: datetime | None,
         background: bool,
-        proposed: Sequence[object] = (),
+        began: datetime | None = None,
     ) -> None:
         """Async form of `save`."""
-        started = perf_counter()
-        notes = await self._aremember(proposed, messages)
+        started, messages = perf_counter(), turn.messages
+        notes = await self._aremember(turn.proposed, messages)
         episode = None
         if episodes and self._is_task(messages):
             episode = self._episode(messages, began or await self._abegan(messages))

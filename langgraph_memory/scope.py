@@ -150,8 +150,8 @@ def run_owner_id(
     name = f"{kind}_id"
     configurable = config.get("configurable") or {}
     sources = {
-        "context": _value(getattr(runtime, "context", None), name),
-        "configurable": _value(configurable, name),
+        "context": field_of(getattr(runtime, "context", None), name),
+        "configurable": field_of(configurable, name),
         "authenticated": _authenticated_user(configurable, runtime) if kind == "user" else None,
     }
     named = {where: check_id(kind, id) for where, id in sources.items() if id is not None}
@@ -164,8 +164,9 @@ def run_owner_id(
     return next(iter(named.values()), None)
 
 
-def _value(source: object, name: str) -> object:
-    return source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+def field_of(state: Any, name: str) -> Any:
+    """Return a field of a state or a context, a mapping or an object; `None` if it has none."""
+    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
 
 
 def run_user(given: Scope | None, state: Any, config: Mapping[str, Any], runtime: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ from langgraph_memory.folding import SUMMARY_ID, Folded, fold, older_part, summa
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import as_messages, with_ids
 from langgraph_memory.runs import Run, Scopes, check_memory, current_run
-from langgraph_memory.scope import Scope
+from langgraph_memory.scope import Scope, field_of
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ def messages_with_summary(
         ConfigurationError: If the state has no channel `summary`; the message names the fix.
     """
     summary = _summary(state)
-    given = as_messages(_field(state, "messages") if messages is None else messages)
+    given = as_messages(field_of(state, "messages") if messages is None else messages)
     given = [message for message in given if message.id != SUMMARY_ID]
     if not summary:
         return given
@@ -189,7 +189,7 @@ class _Window:
 
     def of(self, state: Any) -> _Part:
         """Return which part of a state is to be folded."""
-        found = as_messages(_field(state, "messages"))
+        found = as_messages(field_of(state, "messages"))
         if any(isinstance(message, RemoveMessage) for message in found):
             raise ConfigurationError(
                 "the state holds a RemoveMessage: its `messages` have a reducer that removes none. "
@@ -220,7 +220,7 @@ async def _aask(asker: Asker, request: list[BaseMessage]) -> object:
 
 
 def _summary(state: Any) -> str:
-    summary = _field(state, "summary")
+    summary = field_of(state, "summary")
     if not isinstance(summary, str):
         raise ConfigurationError(
             f"this state holds no summary, got {summary!r}. Build the graph with "
@@ -229,7 +229,3 @@ def _summary(state: Any) -> str:
             "is typed on"
         )
     return summary
-
-
-def _field(state: Any, name: str) -> Any:
-    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from langgraph_memory import ChromaStore, Episode, Memory
@@ -54,6 +54,7 @@ def test_what_is_known_is_not_lost(kept: Episode, later: Episode) -> None:
 
 
 @given(drawn, drawn)
+@example(episode(outcome="failure", quality_score=0.0), episode(error="ValueError: x"))
 def test_logging_the_same_again_changes_nothing(kept: Episode, later: Episode) -> None:
     both = merged(kept, later)
     assert merged(both, later) == both

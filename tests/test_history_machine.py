@@ -118,13 +118,15 @@ class History(RuleBasedStateMachine):
     @rule(at=INDEX)
     def forget(self, at: int) -> None:
         id = self.changes[at % len(self.changes)].record.id
-        self.memory.forget(id, user="ana")
-        self.changes = [change for change in self.changes if change.record.id != id]
-        self.changes.clear()  # a retired note may be gone
-        self.proposed = [each for each in self.proposed if each != id]
-        self.said = {pair for pair in self.said if pair[0] != id}
+        receipt = self.memory.forget(id, user="ana")
+        gone = {each.partition("@")[0] for each in receipt.ids}  # also what gave way to it
+        assert id in gone
+        self.changes.clear()
+        self.proposed = [each for each in self.proposed if each not in gone]
+        self.said = {pair for pair in self.said if pair[0] not in gone}
         for _, shown in self.past:
-            shown.pop(id, None)
+            for each in gone:
+                shown.pop(each, None)
 
     @rule(at=INDEX)
     def the_past_is_what_it_was(self, at: int) -> None:

@@ -74,8 +74,8 @@ def answer_from_memory(texts: Sequence[str]) -> str:
     question = _BLOCK.sub("", texts[-1]) if texts else ""
     own, found, before, unknown = _WORDS["zh" if re.search("[\u4e00-\u9fff]", question) else "en"]
     lines = _lines(blocks[-1]) if blocks else []
-    best = _closest(question, lines)
-    best = [line for line in best if line.section != LAST_TIME] or best
+    best = _closest(question, [line for line in lines if line.section != LAST_TIME] or lines)
+    best = best or _closest(question, lines)
     if best:
         return "\n".join([own, found, *map(_quote, best)])
     last_time = [line for line in lines if line.section == LAST_TIME]

@@ -229,7 +229,9 @@ def test_the_stream_tells_for_which_agent_what_was_recalled(
     recalled = {e["agent"]: e for e in events if e["type"] == "memory.recalled"}
     for agent, event in recalled.items():
         assert (event["user"], event["project"]) == ("bo", "shop")
-        assert {item["text"] for item in event["items"]} == {AGENTS[agent], SHARED}
+        shown = {item["text"] for item in event["items"]}
+        # The other may have answered by then: that is in the user's memory.
+        assert shown & {*AGENTS.values(), SHARED} == {AGENTS[agent], SHARED}
     assert recalled.keys() == AGENTS.keys()
 
 

@@ -87,6 +87,7 @@ def test_ten_facts_of_any_words_are_answered_from_memory_and_not_known_without(
             memory.log_turn(statement, user="ana", thread_id=str(next(THREADS)))
         else:
             memory.remember(statement, user="ana")
+    memory.log_turn("Thanks!", user="ana", thread_id=str(next(THREADS)))  # comes up as last time
     for who, what in facts.items():
         statement, question = say(who, what)
         block = memory.recall(question, user="ana", thread_id="now").prompt()
