@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.expressions import has_number, has_time
-from langgraph_memory.lexical import K1, B, LexicalIndex, idf
+from langgraph_memory.lexical import K1, B, LexicalIndex, idf, summed
 from langgraph_memory.speakers import Speakers
 
 BEFORE = (0.6, 0.36, 0.22)
@@ -120,15 +120,20 @@ class Conversation(NamedTuple):
             BM25 (0 and up) and coverage (0 to 1), each of shape `(rows,)`.
         """
         rows = len(self.alive)
-        bm25, coverage = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
-        counted, total = np.zeros(rows + 1, np.float32), 0.0  # the last is the one that is not
-        for term in terms:
-            where, found = self._spread(*lexical.postings(term, self.alive), counted)
-            weight = idf(self.living, len(where))
-            bm25[where] += weight * (K1 + 1) * found / (found + self.norm[where])
-            coverage[where] += weight * np.minimum(found, 1)
-            total += weight
-        return bm25, coverage / total if total else coverage
+        term, said, counts = lexical.postings(terms, self.alive)
+        # A line for each term; in its last place is what stands for no window.
+        counted = np.zeros((len(terms), rows + 1), np.float32)
+        windows = self.windows[:, said] + term * (rows + 1)
+        np.maximum.at(counted.reshape(-1), windows.ravel(), (_WEIGHTS * counts).ravel())
+        counted[:, -1] = 0
+        term, where = np.nonzero(counted)
+        found = counted[term, where]
+        frequency = np.bincount(term, minlength=len(terms)).tolist()
+        weights = np.array([idf(self.living, n) for n in frequency], np.float32)
+        weight = weights[term]
+        points = weight * (K1 + 1) * found / (found + self.norm[where])
+        covered = weight * np.minimum(found, 1) / (weights.sum() or 1)
+        return summed(where, points, rows), summed(where, covered, rows)
 
     def said_by(self, numbers: set[int]) -> Scores:
         """Return 1 for what some speakers said, else 0."""
@@ -137,19 +142,6 @@ class Conversation(NamedTuple):
         wanted = np.zeros(len(self.speakers), np.float32)
         wanted[list(numbers)] = 1
         return wanted[self.speaker]
-
-    def _spread(
-        self, rows: NDArray[np.int32], counts: Scores, counted: Scores
-    ) -> tuple[Rows, Scores]:
-        """Return the windows that hold a term, and how often; `counted` is zeros, and left so."""
-        if not len(rows):
-            return np.zeros(0, np.intp), np.zeros(0, np.float32)
-        np.maximum.at(counted, self.windows[:, rows].ravel(), (_WEIGHTS * counts).ravel())
-        counted[-1] = 0
-        where = np.flatnonzero(counted)
-        found = counted[where]
-        counted[where] = 0
-        return where, found
 
 
 class MessageColumns:

@@ -19,7 +19,7 @@ from langgraph.store.base import SearchItem
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.operations import lying_in, read_record
 from langgraph_memory.ranking import Evidence, Ranking, distinct
-from langgraph_memory.recalling import PROFILE_NOTES, Question
+from langgraph_memory.recalling import PROFILE_NOTES, SPARE, Question
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType
@@ -90,8 +90,11 @@ class _Findings:
         wants_episodes = asked.types is not None and "episode" in asked.types
         of_tasks = [each for each in matched if each[0] == "episode"]
         others = [each for each in matched if each[0] != "episode"]
-        groups = [matched] if wants_episodes else [others, of_tasks]
-        evidence = [each for group in groups for each in self._evidence(group)]
+        if wants_episodes:
+            evidence = self._evidence(matched, asked.enough)
+        else:
+            evidence = self._evidence(others, asked.enough)
+            evidence += self._evidence(of_tasks, EPISODES + SPARE)
         told = self.ranking.hits(evidence, self.now)
         hits = [hit for hit in told if not isinstance(hit.record, Episode)]
         tasks = [hit for hit in told if isinstance(hit.record, Episode)]
@@ -136,7 +139,7 @@ class _Findings:
             if matches(item.value, filter)
         ]
 
-    def _evidence(self, matched: Matched) -> list[Evidence]:
+    def _evidence(self, matched: Matched, enough: int) -> list[Evidence]:
         """Return what was found of the types of which something is known about the question."""
         floors = {type: self._floor(type) for type, _ in matched}
         known = [
@@ -147,7 +150,7 @@ class _Findings:
             if type == "message" or match.scores["evidence"] >= floors[type] / 2
         ]
         known.sort(key=lambda match: -match.scores["relevance"])
-        read = [(self._read(item), scores) for item, scores in known[: self.question.enough]]
+        read = [(self._read(item), scores) for item, scores in known[:enough]]
         admitted = [
             Evidence(record, scores)
             for record, scores in read

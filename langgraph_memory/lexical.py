@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import log
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import Stemmer
@@ -125,6 +125,22 @@ def idf(documents: int, frequency: int) -> float:
     return log(1 + (documents + PRIOR_RECORDS - frequency + 0.5) / (frequency + 0.5))
 
 
+class Postings(NamedTuple):
+    """Where some terms occur: an entry for each term and row, of shape `(entries,)`."""
+
+    term: NDArray[np.intp]
+    """Which of the terms it is, ascending."""
+    row: NDArray[np.int32]
+    """Ascending for each term."""
+    times: NDArray[np.float32]
+    """How often the row has it."""
+
+
+def summed(row: NDArray[Any], points: NDArray[Any], rows: int) -> NDArray[np.float32]:
+    """Return the sum of the points of each row, of shape `(rows,)`."""
+    return np.bincount(row, points, rows).astype(np.float32)
+
+
 class LexicalIndex:
     """An inverted index of rows `0, 1, 2, ...`; readers need no lock while one writer appends.
 
@@ -177,14 +193,24 @@ class LexicalIndex:
         """Return how many terms each of the first rows has; not to be changed."""
         return self._lengths[:rows]
 
-    def postings(self, term: str, alive: Alive) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return the rows that are alive and have a term, ascending, and how often they have it."""
-        posting = self._postings.get(term)
-        if posting is None:
-            return np.zeros(0, np.int32), np.zeros(0, np.float32)
-        where, counts = posting.view(len(alive))
-        living = alive[where]
-        return where[living], counts[living]
+    def postings(self, terms: Sequence[str], alive: Alive) -> Postings:
+        """Return where terms occur in the rows that are alive.
+
+        Args:
+            terms: Each once.
+            alive: The rows that the reader knows of, and whether each of them counts.
+        """
+        found = [
+            (i, self._postings[term]) for i, term in enumerate(terms) if term in self._postings
+        ]
+        if not found:
+            return Postings(np.zeros(0, np.intp), np.zeros(0, np.int32), np.zeros(0, np.float32))
+        views = [posting.view(len(alive)) for _, posting in found]
+        rows = np.concatenate([rows for rows, _ in views])
+        counts = np.concatenate([counts for _, counts in views])
+        numbers = np.repeat([i for i, _ in found], [len(rows) for rows, _ in views])
+        living = alive[rows]
+        return Postings(numbers[living], rows[living], counts[living])
 
     def scores(
         self, weights: Mapping[str, float], alive: Alive
@@ -199,22 +225,14 @@ class LexicalIndex:
             Two arrays of shape `(rows,)`: BM25 (0 and up), and coverage, the share of the query's
             weight whose terms occur in the row (0 to 1).
         """
-        rows = len(alive)
-        bm25 = np.zeros(rows, np.float32)
-        coverage = np.zeros(rows, np.float32)
-        lengths = self._lengths[:rows]
+        term, where, counts = self.postings(list(weights), alive)
+        lengths = self._lengths[: len(alive)]
         living = lengths[alive]
         average = max(float(living.mean()), 1.0) if len(living) else 1.0
-        norm = K1 * (1 - B) + K1 * B / average * lengths
-        for term, weight in weights.items():
-            posting = self._postings.get(term)
-            if posting is None:
-                continue
-            where, counts = posting.view(rows)
-            bm25[where] += weight * (K1 + 1) * counts / (counts + norm[where])
-            coverage[where] += weight
-        total = sum(weights.values())
-        return bm25, coverage / total if total else coverage
+        norm = K1 * (1 - B) + K1 * B / average * lengths[where]
+        share = np.array(list(weights.values()), np.float32)[term]
+        bm25 = summed(where, share * (K1 + 1) * counts / (counts + norm), len(alive))
+        return bm25, summed(where, share / (sum(weights.values()) or 1), len(alive))
 
 
 class _Posting:

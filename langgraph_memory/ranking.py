@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from numbers import Real
 from typing import NamedTuple
@@ -86,7 +87,7 @@ class Ranking:
         Args:
             embedder: The name that its `Fingerprint` has.
         """
-        return self if self.floors is not None else replace(self, floors=floors_of(embedder))
+        return self if self.floors is not None else _with_floors(self, embedder)
 
     def floor(self, type: RecordType, min_relevance: float | None = None) -> float:
         """Return from which evidence on something is known, by the best record of a type.
@@ -119,6 +120,11 @@ class Ranking:
         relevance = scores["relevance"]
         score = relevance + abs(relevance) * (parts["recency"] + parts["importance"])
         return Hit(record, record.text, score, parts)
+
+
+@lru_cache(maxsize=64)
+def _with_floors(ranking: Ranking, embedder: str) -> Ranking:
+    return replace(ranking, floors=floors_of(embedder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,10 @@ class _Stored:
     def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
         """Read a record from a store; fields that a later version added are passed over."""
         names, times, tuples = _form_of(cls)
-        known = {name: value[name] for name in names if name in value}
+        known = dict(value)
+        for name in value:
+            if name not in names:
+                del known[name]
         for name in times:
             if known.get(name) is not None:
                 known[name] = datetime.fromisoformat(known[name])
@@ -83,7 +86,8 @@ class _Stored:
 class _Form(NamedTuple):
     """The fields of a record that lie in its value, and those that JSON has no type for."""
 
-    names: tuple[str, ...]
+    names: Mapping[str, None]
+    """In the order in which they are written."""
     times: tuple[str, ...]
     tuples: tuple[str, ...]
 
@@ -93,7 +97,7 @@ def _form_of(cls: Any) -> _Form:
     if form is None:
         types = {f.name: str(f.type) for f in fields(cls) if f.name not in ("id", "owner")}
         form = _FORMS[cls] = _Form(
-            tuple(types),
+            dict.fromkeys(types),
             tuple(name for name, type in types.items() if type.startswith("datetime")),
             tuple(name for name, type in types.items() if type.startswith("tuple")),
         )

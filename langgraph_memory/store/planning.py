@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from langgraph.store.base import (
@@ -106,6 +107,13 @@ def _texts(op: PutOp, fields: Sequence[str]) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
+@lru_cache(maxsize=4_096)
+def _whole(namespace: Namespace) -> Namespace:
+    """Return the namespace of an operation of ours, checked and cleaned; a recall has nine."""
+    validate_op_namespace(GetOp(namespace, ""))
+    return labels(namespace)
+
+
 def _checked(op: Any) -> Any:
     """Return an operation as it is carried out.
 
@@ -115,9 +123,10 @@ def _checked(op: Any) -> Any:
     namespace = getattr(op, "namespace", getattr(op, "namespace_prefix", ()))
     if isinstance(namespace, str):
         raise ConfigurationError(f"a namespace is a tuple, such as ({namespace!r},)")
-    if isinstance(op, (HybridOp, NewestOp)):
-        for namespace in op.namespaces if isinstance(op, HybridOp) else (op.namespace,):
-            validate_op_namespace(GetOp(namespace, ""))
+    if isinstance(op, HybridOp):
+        op = op._replace(namespaces=tuple(map(_whole, op.namespaces)))
+    elif isinstance(op, NewestOp):
+        op = op._replace(namespace=_whole(op.namespace))
     elif isinstance(op, (GetOp, PutOp, SearchOp, ListNamespacesOp)):
         validate_op_namespace(op)
     else:
@@ -138,12 +147,8 @@ def _cleaned(op: Any) -> Any:
     """Replace what cannot be stored in a namespace or key, in reads and writes alike."""
     if isinstance(op, (GetOp, PutOp)):
         return op._replace(namespace=labels(op.namespace), key=replace_surrogates(str(op.key)))
-    if isinstance(op, NewestOp):
-        return op._replace(namespace=labels(op.namespace))
     if isinstance(op, SearchOp):
         return op._replace(namespace_prefix=labels(op.namespace_prefix))
-    if isinstance(op, HybridOp):
-        return op._replace(namespaces=tuple(map(labels, op.namespaces)))
     return op
 
 
