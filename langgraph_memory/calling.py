@@ -17,7 +17,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from langgraph_memory.answers import UnreadableAnswer, text_of_answer
 from langgraph_memory.errors import ConfigurationError, ModelError
@@ -52,7 +52,8 @@ class _Way:
 
     def after(self, error: Exception) -> _Way:
         """Return how to ask after an error."""
-        if self.cold and "temperature" in str(error).lower():
+        about_it = not isinstance(error, ValidationError) and "temperature" in str(error).lower()
+        if self.cold and about_it:
             return replace(self, cold=False)
         return replace(self, structured=False)
 
@@ -154,7 +155,7 @@ class Asker:
             if isinstance(answer, Exception):
                 failure = answer
                 way = way.after(answer)
-                if getattr(answer, "status_code", None) in _REFUSED:
+                if _will_recur(answer):
                     self._way = way
                 continue
             answer = _raw(answer)
@@ -168,6 +169,16 @@ class Asker:
             f"the model gave no usable answer in {retries + 1} attempts; the last one: {failure!r}",
             usage,
         ) from failure
+
+
+def _will_recur(error: Exception) -> bool:
+    """Whether asking in this way again will fail again.
+
+    A server that takes no notice of the form that is asked for answers in another one, which
+    OpenAI's client raises as a `ValidationError` of what it has read.
+    """
+    refused = getattr(error, "status_code", None) in _REFUSED
+    return refused or isinstance(error, ValidationError)
 
 
 def _config(schema: type[BaseModel]) -> RunnableConfig:

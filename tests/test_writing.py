@@ -405,6 +405,26 @@ async def test_an_openai_model_is_asked_at_temperature_0_in_the_way_that_it_take
         assert in_words == ("response_format" not in body) == (refused == "response_format")
 
 
+@pytest.mark.parametrize("way", ["", "a"], ids=["sync", "async"])
+async def test_a_server_that_takes_no_notice_of_the_form_is_asked_for_it_in_words_from_then_on(
+    server: OpenAIServer, way: str
+) -> None:
+    """A small server's model leaves fields out; they are not asked for in vain at each turn."""
+    short = {"message": 1, "quote": "temperature is 40", "text": "The temperature is 40 degrees."}
+    server.reply = lambda messages: json.dumps({"notes": [short]})
+    model = ChatOpenAI(
+        base_url=server.base_url, api_key=SecretStr("x"), model="local", max_retries=0
+    )
+    memory = Memory(ChromaStore.in_memory(embed=HashingEmbeddings()), model=model)
+    writer = Writer(memory, way, ScriptedChatModel([]))
+    for number in range(2):
+        await writer.turn("The temperature is 40", number)
+    bodies = [request.body for request in server.requests]
+    assert writer.texts() == ["The temperature is 40 degrees."]
+    assert ["response_format" in body for body in bodies] == [True, False, False]
+    assert {body["temperature"] for body in bodies} == {0}
+
+
 # -- what notes do to notes ----------------------------------------------------------------------
 
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.docs.documents import ROOT, all_documents, has_examples, overlooked, run
+from tests.docs.local_model import reply
+from tests.openai_server import OpenAIServer
 
 
 def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.fixture
+def model_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server that speaks OpenAI's protocol, where pages look for one."""
+    with OpenAIServer(reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "unused")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield
+
+
+@pytest.mark.usefixtures("model_server")
 @pytest.mark.parametrize("path", [p for p in all_documents() if has_examples(p)], ids=name)
 def test_the_examples_of_a_document_run(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
