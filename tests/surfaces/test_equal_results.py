@@ -24,6 +24,7 @@ from tests.surfaces.graphs import (
     Way,
     block_in,
     episodes,
+    everything,
     messages_of,
     opened,
     say,
@@ -165,3 +166,32 @@ async def test_a_turn_may_stop_in_one_way_and_go_on_in_another(
     memory: Memory, sessions: Sessions, surface: str, first: str, then: str, expected: Seen
 ) -> None:
     assert await converse(SURFACES[surface], memory, sessions, first=first, then=then) == expected
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+async def test_both_streams_tell_the_same(tmp_path: Path, surface: str) -> None:
+    told: list[list[Any]] = []
+    for name in ("stream", "astream"):
+        with opened(tmp_path / name) as memory, open_sessions(tmp_path / name) as sessions:
+            memory.remember(KNOWN, user="ana")
+            model = ScriptedChatModel([calling("price"), calling("confirm"), ANSWER])
+            builder = SURFACES[surface](memory, model, is_async=name == "astream")
+            graph = builder.compile(checkpointer=sessions.checkpointer)
+            config = sessions.config(user="ana", thread_id="monday")
+            runs: list[Any] = [say(ASKED), Command(resume="yes")]
+            events = [
+                event
+                for given in runs
+                for event in await everything(getattr(graph, name), given, config, "custom")
+            ]
+        told.append(
+            [
+                (event["type"], [(item["type"], item["text"]) for item in event["items"]])
+                for event in events
+            ]
+        )
+    assert told[0] == told[1]
+    assert ("memory.recalled", [("note", KNOWN)]) in told[0]
+    type, items = told[0][-1]
+    assert (type, [kind for kind, _ in items]) == ("memory.saved", ["message", "episode"])
+    assert items[0] == ("message", ANSWER)
