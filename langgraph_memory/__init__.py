@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from langgraph_memory.errors import StoreError as StoreError
     from langgraph_memory.errors import StoreLockedError as StoreLockedError
     from langgraph_memory.errors import ThreadOwnerError as ThreadOwnerError
+    from langgraph_memory.events import MemoryEvent as MemoryEvent
+    from langgraph_memory.events import MemoryItem as MemoryItem
     from langgraph_memory.extraction import Candidate as Candidate
     from langgraph_memory.floors import Floors as Floors
     from langgraph_memory.memory import Memory as Memory
@@ -96,6 +98,7 @@ _MODULE_OF = {
             "remember_node",
             "with_memory",
         ),
+        "events": ("MemoryEvent", "MemoryItem"),
         "floors": ("Floors",),
         "ranking": ("Quotas", "Ranking"),
         "records": (

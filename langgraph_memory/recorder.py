@@ -256,7 +256,9 @@ class EpisodeRecorder(GraphCallbackHandler):
 
 def _is_graph(tags: Iterable[str], metadata: Metadata) -> bool:
     """Whether a run that nothing we know of has called is one of a graph."""
-    return "ls_integration" in metadata and not any(tag.startswith(_NODE_TAG) for tag in tags)
+    if any(tag == TAG_MEMORY or tag.startswith(_NODE_TAG) for tag in tags):
+        return False
+    return "ls_integration" in metadata
 
 
 def _user_of(given: str | UserOf | None, metadata: Metadata) -> str:

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from time import perf_counter
 from typing import Any, Literal, TypeVar
 
 from langchain_core.messages import BaseMessage
@@ -24,6 +23,7 @@ from langgraph_memory import arguments
 from langgraph_memory.counting import CountTokens, check_counter
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.events import Step
 from langgraph_memory.followups import in_turn
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
@@ -48,6 +48,8 @@ OnError = Literal["log", "raise"]
 
 CANDIDATES = 50
 """Hits asked for, of which the quotas choose."""
+
+_WITHOUT = "recall failed; the agent answers without memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,30 +118,36 @@ class Run:
             known: Messages that the model sees anyway.
             how: Quotas, budget and time.
         """
-        started = perf_counter()
         try:
-            self.memory.warm_up()
-            recalled = _within(how.timeout, lambda: self._recalled(queries, known, how))
+            with self.step("recall") as step:
+                self.memory.warm_up()
+                recalled = _within(how.timeout, lambda: self._recalled(queries, known, how))
+                return _told(step, recalled, _block(recalled, how))
         except ConfigurationError:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
-            return self._failed(error, how.on_error)
-        return self._told(_block(recalled, how), started)
+        except Exception as error:  # whatever a store raises; logged and streamed
+            if how.on_error == "raise":
+                raise
+            logger.warning(_WITHOUT, exc_info=error)
+            return ""
 
     async def arecall(
         self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
     ) -> str:
         """Async form of `recall`."""
-        started = perf_counter()
         try:
-            await self.memory.awarm_up()
-            recalling = self._arecalled(queries, known, how)
-            recalled = await asyncio.wait_for(recalling, how.timeout)
+            async with self.step("recall") as step:
+                await self.memory.awarm_up()
+                recalling = self._arecalled(queries, known, how)
+                recalled = await asyncio.wait_for(recalling, how.timeout)
+                return _told(step, recalled, await asyncio.to_thread(_block, recalled, how))
         except ConfigurationError:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
-            return self._failed(error, how.on_error)
-        return self._told(await asyncio.to_thread(_block, recalled, how), started)
+        except Exception as error:  # as above
+            if how.on_error == "raise":
+                raise
+            logger.warning(_WITHOUT, exc_info=error)
+            return ""
 
     def _recalled(
         self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
@@ -187,30 +195,19 @@ class Run:
             "limit": CANDIDATES,
         }
 
-    def _failed(self, error: Exception, on_error: OnError) -> str:
-        self.write({"type": "memory.failed", **self._whose, "error": repr(error)})
-        if on_error == "raise":
-            raise error
-        logger.warning("recall failed; the agent answers without memory", exc_info=error)
-        return ""
-
-    def _told(self, block: Block, started: float) -> str:
-        self.tell("memory.recalled", block.records, started)
-        return block.text
-
     # -- after the model --
 
     def log_at_once(self, messages: Sequence[BaseMessage]) -> None:
         """Keep what was said, whatever becomes of the answer."""
-        started = perf_counter()
-        if new := self.log(messages):
-            self.tell("memory.saved", new, started)
+        with self.step("save") as step:
+            if new := self.log(messages):
+                step.tell("memory.saved", new)
 
     async def alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
         """Async form of `log_at_once`."""
-        started = perf_counter()
-        if new := await self.alog(messages):
-            self.tell("memory.saved", new, started)
+        async with self.step("save") as step:
+            if new := await self.alog(messages):
+                step.tell("memory.saved", new)
 
     def log_earlier(self, messages: Sequence[BaseMessage]) -> None:
         """Keep what was said before this turn, as by a client that brings its history along."""
@@ -252,18 +249,18 @@ class Run:
             background: Whether what follows is done later, and not waited for.
             began: When the turn began, if that is known.
         """
-        started, messages = perf_counter(), turn.messages
-        notes = self._remember(turn.proposed, messages)
-        episode = None
-        if episodes and self._is_task(messages):
-            episode = self._episode(messages, began or self._began(messages))
-        saved = [*notes, *self.log(messages, episode)]
-        self.tell("memory.saved", [*saved, episode] if episode else saved, started)
+        messages, episode = turn.messages, None
+        with self.step("save") as step:
+            notes = self._remember(step, turn.proposed, messages)
+            if episodes and self._is_task(messages):
+                episode = self._episode(messages, began or self._began(messages))
+            saved = [*notes, *self.log(messages, episode)]
+            step.tell("memory.saved", [*saved, episode] if episode else saved)
         if background:
             self.memory.process_later(**self._log_args(messages))
-            return
-        started = perf_counter()
-        self._tell_processed(self.memory.process_turn(**self._log_args(messages)), started)
+        elif self.memory.model is not None:
+            with self.step("extract") as step:
+                _tell_processed(step, self.memory.process_turn(**self._log_args(messages)))
 
     async def asave(
         self,
@@ -274,25 +271,25 @@ class Run:
         began: datetime | None = None,
     ) -> None:
         """Async form of `save`."""
-        started, messages = perf_counter(), turn.messages
-        notes = await self._aremember(turn.proposed, messages)
-        episode = None
-        if episodes and self._is_task(messages):
-            episode = self._episode(messages, began or await self._abegan(messages))
-        saved = [*notes, *await self.alog(messages, episode)]
-        self.tell("memory.saved", [*saved, episode] if episode else saved, started)
+        messages, episode = turn.messages, None
+        async with self.step("save") as step:
+            notes = await self._aremember(step, turn.proposed, messages)
+            if episodes and self._is_task(messages):
+                episode = self._episode(messages, began or await self._abegan(messages))
+            saved = [*notes, *await self.alog(messages, episode)]
+            step.tell("memory.saved", [*saved, episode] if episode else saved)
         if background:
             await self.memory.aprocess_later(**self._log_args(messages))
-            return
-        started = perf_counter()
-        self._tell_processed(await self.memory.aprocess_turn(**self._log_args(messages)), started)
+        elif self.memory.model is not None:
+            async with self.step("extract") as step:
+                _tell_processed(step, await self.memory.aprocess_turn(**self._log_args(messages)))
 
     # -- what the model proposes --
 
     def _remember(
-        self, proposed: Sequence[object], messages: Sequence[BaseMessage]
+        self, step: Step, proposed: Sequence[object], messages: Sequence[BaseMessage]
     ) -> list[Record]:
-        texts = self._worth_keeping(proposed)
+        texts = self._worth_keeping(step, proposed)
         ids = self._exchange_ids(messages) if texts else []
         if not texts or (ids and all(self.memory.get(id, user=self.user) for id in ids)):
             return []  # a replay: the turn is kept already, and so is what it proposed
@@ -300,20 +297,19 @@ class Run:
         return [change.record for change in changes]
 
     async def _aremember(
-        self, proposed: Sequence[object], messages: Sequence[BaseMessage]
+        self, step: Step, proposed: Sequence[object], messages: Sequence[BaseMessage]
     ) -> list[Record]:
-        texts = self._worth_keeping(proposed)
+        texts = self._worth_keeping(step, proposed)
         ids = self._exchange_ids(messages) if texts else []
         if not texts or (ids and all([await self.memory.aget(id, user=self.user) for id in ids])):
             return []
         changes = await self.memory.akeep_proposed(texts, user=self.user, sources=ids[:1])
         return [change.record for change in changes]
 
-    def _worth_keeping(self, proposed: Sequence[object]) -> list[str]:
+    def _worth_keeping(self, step: Step, proposed: Sequence[object]) -> list[str]:
         texts, refused = worth_keeping(proposed, self.memory.redact)
         if refused:
-            items = [{"text": each.text, "reason": each.reason} for each in refused]
-            self.write({"type": "memory.refused", "user": self.user, "items": items})
+            step.refused(refused)
             logger.info("of the notes that the model proposed, %d are not kept", len(refused))
         return texts
 
@@ -402,26 +398,11 @@ class Run:
             redact=self.memory.redact,
         )
 
-    def tell(self, event: str, records: Sequence[Record], started: float, **more: Any) -> None:
-        """Write an event about records to the custom stream; `started` is of `perf_counter`."""
-        items = [{"id": r.id, "type": r.type, "text": r.text} for r in records]
-        took = round(1000 * (perf_counter() - started), 1)
-        self.write({"type": event, **self._whose, "items": items, "ms": took, **more})
-
-    @property
-    def _whose(self) -> dict[str, str]:
-        """Who is named in what is told of the run."""
+    def step(self, name: str) -> Step:
+        """Return something that memory is about to do in this run: it tells of it."""
         named = {"user": self.user, "project": self.project, "agent": self.agent}
-        return {kind: id for kind, id in named.items() if id is not None}
-
-    def _tell_processed(self, done: Processed, started: float) -> None:
-        """Tell which notes came of a turn, and what that cost; nothing if no model was asked."""
-        if done.error is not None:
-            failed = {"error": repr(done.error), "usage": done.usage}
-            self.tell("memory.failed", [], started, **failed)
-        elif done.usage is not None:
-            notes = [change.record for change in done.changes]
-            self.tell("memory.saved", notes, started, usage=done.usage)
+        whose = {kind: id for kind, id in named.items() if id is not None}
+        return Step(f"memory.{name}", self.write, whose)
 
 
 def check_memory(memory: object) -> None:
@@ -466,6 +447,19 @@ def run_of(
         node=node,
         write=getattr(runtime, "stream_writer", None) or (lambda _: None),
     )
+
+
+def _told(step: Step, recalled: Recalled, block: Block) -> str:
+    step.tell("memory.recalled", block.records, nothing_known=recalled.nothing_known)
+    return block.text
+
+
+def _tell_processed(step: Step, done: Processed) -> None:
+    """Tell which notes came of a turn, and what that cost; nothing if no model was asked."""
+    if done.error is not None:
+        step.failed(done.error, usage=done.usage)
+    elif done.usage is not None:
+        step.tell("memory.saved", [change.record for change in done.changes], usage=done.usage)
 
 
 def _block(recalled: Recalled, how: RecallOptions) -> Block:

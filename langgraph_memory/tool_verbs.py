@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from langchain_core.tools import ToolException
 
 from langgraph_memory import tool_texts
+from langgraph_memory.events import Tell
 from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas, select
@@ -39,8 +39,8 @@ class Call:
     """The ids of the messages that a note comes from."""
     recall_args: Callable[[], Mapping[str, Any]] = dict
     """How `Memory.recall` is asked, but for the query and the user."""
-    tell: Callable[[str, Sequence[Record], float], None] = lambda event, records, started: None
-    """Tells what was read or written, and when that began, by `perf_counter`."""
+    tell: Tell = lambda event, records, **more: None
+    """Tells what was read or written."""
 
     @property
     def whose(self) -> dict[str, Any]:
@@ -53,6 +53,8 @@ class Verb(Generic[A]):
     """What one tool does: `call` and `acall` differ by `await` alone."""
 
     name: str
+    step: str
+    """What is traced of it, as for the steps of a run."""
     asks: type[A]
     failed: str
     """What the model is told when the store fails."""
@@ -65,18 +67,16 @@ class Verb(Generic[A]):
 
 
 class Remember(Verb[tool_texts.Remember]):
-    name, failed = "remember", tool_texts.NOT_SAVED
+    name, step, failed = "remember", "save", tool_texts.NOT_SAVED
     asks: type[tool_texts.Remember] = tool_texts.Remember
 
     def call(self, call: Call, asked: tool_texts.Remember) -> str:
-        started = perf_counter()
         texts, how = self._kept(call, asked)
-        return self._told(call, call.memory.keep_proposed(texts, **how), started)
+        return self._told(call, call.memory.keep_proposed(texts, **how))
 
     async def acall(self, call: Call, asked: tool_texts.Remember) -> str:
-        started = perf_counter()
         texts, how = self._kept(call, asked)
-        return self._told(call, await call.memory.akeep_proposed(texts, **how), started)
+        return self._told(call, await call.memory.akeep_proposed(texts, **how))
 
     def _kept(self, call: Call, asked: tool_texts.Remember) -> tuple[list[str], dict[str, Any]]:
         redact = call.memory.redact
@@ -85,35 +85,35 @@ class Remember(Verb[tool_texts.Remember]):
         sources = call.source_ids()
         return [text], {"kind": asked.kind, "slot": slot, "sources": sources, **call.whose}
 
-    def _told(self, call: Call, changes: Sequence[Change], started: float) -> str:
+    def _told(self, call: Call, changes: Sequence[Change]) -> str:
         if not changes:
             return tool_texts.NOTHING_NEW
-        call.tell("memory.saved", [change.record for change in changes], started)
+        call.tell("memory.saved", [change.record for change in changes])
         return tool_texts.saved(changes[0])
 
 
 class Recall(Verb[tool_texts.Recall]):
-    name, asks, failed = "recall", tool_texts.Recall, tool_texts.NOT_READ
+    name, step, failed = "recall", "recall", tool_texts.NOT_READ
+    asks = tool_texts.Recall
 
     def call(self, call: Call, asked: tool_texts.Recall) -> str:
-        started = perf_counter()
         found = call.memory.recall(asked.query, **_asking(call))
-        return self._told(call, found, started)
+        return self._told(call, found)
 
     async def acall(self, call: Call, asked: tool_texts.Recall) -> str:
-        started = perf_counter()
         found = await call.memory.arecall(asked.query, **_asking(call))
-        return self._told(call, found, started)
+        return self._told(call, found)
 
-    def _told(self, call: Call, found: Recalled, started: float) -> str:
+    def _told(self, call: Call, found: Recalled) -> str:
         asked_for = select(replace(found, profile=()), call.quotas)  # else it takes hits away
         text, records = tool_texts.recalled(asked_for, call.owner)
-        call.tell("memory.recalled", records, started)
+        call.tell("memory.recalled", records, nothing_known=found.nothing_known)
         return text
 
 
 class Forget(Verb[tool_texts.Forget]):
-    name, asks, failed = "forget", tool_texts.Forget, tool_texts.NOT_DELETED
+    name, step, failed = "forget", "forget", tool_texts.NOT_DELETED
+    asks = tool_texts.Forget
 
     def call(self, call: Call, asked: tool_texts.Forget) -> str:
         records = call.memory.list(types=_OWN, limit=ALL, **call.whose)
@@ -132,7 +132,8 @@ class Forget(Verb[tool_texts.Forget]):
 
 
 class List(Verb[tool_texts.List]):
-    name, asks, failed = "list_memories", tool_texts.List, tool_texts.NOT_READ
+    name, step, failed = "list_memories", "list", tool_texts.NOT_READ
+    asks = tool_texts.List
 
     def call(self, call: Call, asked: tool_texts.List) -> str:
         found = call.memory.list(contains=asked.contains, limit=ALL, **call.whose)

@@ -9,7 +9,7 @@ is told in `tool_texts`.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, get_args
 
@@ -110,7 +110,6 @@ class _Desk:
             self.quotas,
             source_ids=partial(run.source_ids, messages),
             recall_args=partial(run.recall_args, messages),
-            tell=run.tell,
         )
 
     def _owner_of(self, run: Run) -> Owner:
@@ -128,22 +127,24 @@ def _tool(desk: _Desk, verb: Verb[A]) -> BaseTool:
     def call(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # see above
         run, opened = desk.open(verb.name, runtime)
         try:
-            opened.memory.warm_up()
-            return verb.call(opened, verb.asks(**asked))
+            with run.step(verb.step) as step:
+                opened.memory.warm_up()
+                return verb.call(replace(opened, tell=step.tell), verb.asks(**asked))
         except (ToolException, ConfigurationError):
             raise
         except Exception as error:  # whatever a store raises; told, logged, streamed
-            raise _failure(run, verb, error) from error
+            raise _failure(verb, error) from error
 
     async def acall(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # as above
         run, opened = desk.open(verb.name, runtime)
         try:
-            await opened.memory.awarm_up()
-            return await verb.acall(opened, verb.asks(**asked))
+            async with run.step(verb.step) as step:
+                await opened.memory.awarm_up()
+                return await verb.acall(replace(opened, tell=step.tell), verb.asks(**asked))
         except (ToolException, ConfigurationError):
             raise
         except Exception as error:  # as above
-            raise _failure(run, verb, error) from error
+            raise _failure(verb, error) from error
 
     return StructuredTool.from_function(
         call,
@@ -156,9 +157,8 @@ def _tool(desk: _Desk, verb: Verb[A]) -> BaseTool:
     )
 
 
-def _failure(run: Run, verb: Verb[A], error: Exception) -> ToolException:
+def _failure(verb: Verb[A], error: Exception) -> ToolException:
     logger.warning("the tool %s failed; the model is told so", verb.name, exc_info=error)
-    run.write({"type": "memory.failed", "user": run.user, "error": repr(error)})
     return ToolException(verb.failed)
 
 

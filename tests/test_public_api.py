@@ -103,3 +103,9 @@ def test_every_verb_has_an_async_twin_with_the_same_signature(owner: type, alone
 
 def test_the_version_is_public() -> None:
     assert langgraph_memory.__version__.count(".") == 2
+
+
+def test_type_checkers_are_told_that_the_package_has_types() -> None:
+    """Or mypy takes all of it for `Any` where it is installed."""
+    package = Path(langgraph_memory.__file__).parent
+    assert (package / "py.typed").is_file()

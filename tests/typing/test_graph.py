@@ -1,0 +1,80 @@
+"""A graph with memory, as users write it: checked by mypy, and run."""
+
+from __future__ import annotations
+
+from typing import Any, assert_type
+
+from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+from langgraph_memory import (
+    ChromaStore,
+    EpisodeRecorder,
+    Memory,
+    MemoryState,
+    Session,
+    Sessions,
+    messages_with_memory,
+    open_sessions,
+    recall_node,
+    remember_node,
+    with_memory,
+)
+from langgraph_memory.testing import HashingEmbeddings, RecallingChatModel
+
+model = RecallingChatModel()
+
+
+def chat(state: MemoryState) -> dict[str, list[BaseMessage]]:
+    assert_type(state["messages"], list[AnyMessage])
+    assert_type(state["memory"], dict[str, Any])
+    messages = messages_with_memory(state)
+    assert_type(messages, list[BaseMessage])
+    return {"messages": [model.invoke(messages)]}
+
+
+def plain_chat(state: MessagesState) -> dict[str, list[BaseMessage]]:
+    return {"messages": [model.invoke(state["messages"])]}
+
+
+def customer(state: Any, config: Any) -> str:
+    return str(config["configurable"]["customer"])
+
+
+def test_nodes_and_sessions(tmp_path: Any) -> None:
+    with (
+        Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory,
+        open_sessions(tmp_path) as sessions,
+    ):
+        assert_type(memory, Memory)
+        assert_type(sessions, Sessions)
+        recall = recall_node(memory, project="shop", agent=lambda state, config: "barista")
+        assert_type(recall, Runnable[Any, dict[str, Any]])
+        builder = StateGraph(MemoryState)
+        builder.add_node("recall", recall)
+        builder.add_node("chat", chat)
+        builder.add_node("remember", remember_node(memory, background=False))
+        builder.add_edge(START, "recall")
+        builder.add_edge("recall", "chat")
+        builder.add_edge("chat", "remember")
+        builder.add_edge("remember", END)
+        saver: BaseCheckpointSaver[Any] = sessions.checkpointer
+        graph = builder.compile(checkpointer=saver, store=memory.store)
+        config: RunnableConfig = sessions.config(user="c-2291", thread_id="monday")
+        given: MemoryState = {"messages": [], "memory": {}}
+        given["messages"].append(("user", "A kilo of Colombia, please."))  # type: ignore[arg-type]  # LangGraph's state names messages alone, and takes pairs too
+        graph.invoke(given, {**config, "callbacks": [EpisodeRecorder(memory)]})
+        assert_type(sessions.list("c-2291"), list[Session])
+        assert_type(sessions.latest("c-2291"), Session | None)
+
+
+def test_one_node(tmp_path: Any) -> None:
+    with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory:
+        builder = StateGraph(MessagesState)
+        builder.add_node("chat", with_memory(plain_chat, memory, user=customer))
+        builder.add_edge(START, "chat")
+        given: Any = {"messages": [("user", "A kilo of Colombia, please.")]}
+        builder.compile().invoke(given, {"configurable": {"customer": "c-2291"}})
+        assert memory.count(user="c-2291")["message"] == 2
