@@ -35,12 +35,12 @@ from langgraph_memory import (
 USER = "u-17"
 STEPS = ("1", "2")
 SESSIONS = {
-    "zh": ("我叫小明，是一名后端开发工程师", "还记得我吗？小明是做什么工程的？"),
     "en": ("My name is Ana, and I teach chemistry.", "What is my name, and what do I teach?"),
+    "zh": ("我叫小明，是一名后端开发工程师", "还记得我吗？小明是做什么工程的？"),
 }
 PROPOSALS = {
-    SESSIONS["zh"][0]: ("你好，小明！很高兴认识你。", ["用户叫小明", "用户是一名后端开发工程师"]),
     SESSIONS["en"][0]: ("Hello Ana!", ["The user's name is Ana", "The user teaches chemistry"]),
+    SESSIONS["zh"][0]: ("你好，小明！很高兴认识你。", ["用户叫小明", "用户是一名后端开发工程师"]),
 }
 
 

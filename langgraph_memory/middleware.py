@@ -8,8 +8,6 @@ keeps an outline, so that it is known whole where a summary has taken the place 
 
 from __future__ import annotations
 
-import threading
-import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, Protocol
@@ -27,6 +25,7 @@ from langgraph.channels import UntrackedValue
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from langgraph_memory.blocks import OpenBlocks, Purpose
 from langgraph_memory.counting import CountTokens
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.followups import queries_of
@@ -52,11 +51,6 @@ from langgraph_memory.runs import (
 )
 from langgraph_memory.scope import Scope
 from langgraph_memory.tool_texts import TOOLS_PROMPT
-
-_MAX_BLOCKS = 1024  # some 4 kB each
-
-_Purpose = tuple[str, str | None, str | None, str | None]
-"""What a block was recalled for: a user, a project, an agent, and the turn's first message."""
 
 
 class MemoryAgentState(AgentState[Any]):
@@ -163,7 +157,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._episodes = episodes
         self._background = background
         self._inject = inject
-        self._blocks = _Blocks()
+        self._blocks = OpenBlocks()
 
     # -- the run begins: whose it is, and what was said before --
 
@@ -273,34 +267,6 @@ class _Call:
     """The block, if it was recalled for this turn earlier in the run."""
 
 
-class _Blocks:
-    """What was recalled in the runs that are going on; of those that stopped, the latest few."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._blocks: dict[str, tuple[_Purpose, str]] = {}  # oldest first
-
-    def add(self, purpose: _Purpose, block: str) -> str:
-        """Keep a block, and return by what it is found."""
-        key = str(uuid.uuid4())
-        with self._lock:
-            if len(self._blocks) >= _MAX_BLOCKS:
-                del self._blocks[next(iter(self._blocks))]
-            self._blocks[key] = purpose, block
-        return key
-
-    def get(self, key: str | None, purpose: _Purpose) -> str | None:
-        """Return a block, if it was recalled for that."""
-        with self._lock:
-            found = self._blocks.get(key or "")
-        return found[1] if found is not None and found[0] == purpose else None
-
-    def drop(self, key: str | None) -> None:
-        """Keep a block no longer."""
-        with self._lock:
-            self._blocks.pop(key or "", None)
-
-
 def _made(tools: MakesTools | None, memory: Memory, whose: Scopes) -> list[BaseTool]:
     if tools is None:
         return []
@@ -312,7 +278,7 @@ def _made(tools: MakesTools | None, memory: Memory, whose: Scopes) -> list[BaseT
     return [*tools(memory, user=whose.user, project=whose.project, agent=whose.agent)]
 
 
-def _purpose(run: Run, turn: Sequence[BaseMessage]) -> _Purpose:
+def _purpose(run: Run, turn: Sequence[BaseMessage]) -> Purpose:
     return run.user, run.project, run.agent, turn[0].id if turn else None
 
 

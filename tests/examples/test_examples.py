@@ -46,7 +46,7 @@ DAYS = ("monday", "tuesday", "wednesday")
 WITH_PROCESSES = {
     "en": ["examples.coffee_shop"],
     "resume": ["examples.resume_session"],
-    "saving": ["examples.self_saving"],
+    "saving": ["examples.self_saving", "--lang", "zh"],
     "preferences": ["examples.preferences"],
 }
 """Examples that start processes, and so show that what they remember outlives one."""
@@ -272,7 +272,7 @@ def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
     assert "用户是一名后端开发工程师" in answer
     assert "save_to_memory" not in printed["saving"]
     path = folder / "saving"
-    again = run_here("examples.self_saving", "--path", path, "--step", "1")
+    again = run_here("examples.self_saving", "--path", path, "--lang", "zh", "--step", "1")
     assert again.strip() in printed["saving"]
     introduced = run_here("examples.self_saving", "--path", path, "--lang", "en", "--step", "1")
     assert introduced.count("    - The user") == 2
@@ -640,7 +640,7 @@ def test_a_real_model_proposes_and_reads_what_was_kept(
 
     server.reply = reply
     options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini"]
-    saving = [run_here("examples.self_saving", *options, "--step", n) for n in "12"]
+    saving = [run_here("examples.self_saving", *options, "--lang", "zh", "--step", n) for n in "12"]
     assert [text.count("\n    - 用户叫小明") for text in saving] == [1, 1]
     told, asked = (
         run_here("examples.preferences", *options, "--step", step) for step in ("tell", "ask")
