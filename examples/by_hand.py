@@ -24,20 +24,20 @@ def manage(memory: Memory) -> None:
     brews = memory.remember("Brews with a moka pot", user=USER, kind="preference", importance=0.7)
     memory.remember("Has a hand mill", user=USER, metadata={"from": "order 17"})
     memory.remember("Drinks Colombia", user=USER, kind="preference", pinned=True)
-    print("all:          ", [note.text for note in memory.list(user=USER)])
-    print("with a word:  ", [note.text for note in memory.list(user=USER, contains="mill")])
+    print("all:            ", [note.text for note in memory.list(user=USER)])
+    print("with a word:    ", [note.text for note in memory.list(user=USER, contains="mill")])
     liked = memory.list(user=USER, kinds=["preference"])
-    print("preferences:  ", sorted(note.text for note in liked))
+    print("preferences:    ", sorted(note.text for note in liked))
     found = memory.recall("moka pot", user=USER, types=["note"], limit=1)
-    print("best match:   ", [hit.text for hit in found])
+    print("best match:     ", [hit.text for hit in found])
     print("of a chess game:", list(memory.recall("Who won the chess game?", user=USER)))
 
     memory.forget(brews.record.id, user=USER)
     memory.forget(text="Has a hand mill", user=USER)
-    print("after two left:", [note.text for note in memory.list(user=USER)])
-    print("count:        ", memory.count(user=USER)["note"])
+    print("after two left: ", [note.text for note in memory.list(user=USER)])
+    print("count:          ", memory.count(user=USER)["note"])
     memory.forget(user=USER, everything=True)
-    print("after all left:", memory.count(user=USER)["note"])
+    print("after all left: ", memory.count(user=USER)["note"])
 
 
 def search(store: ChromaStore) -> None:
@@ -45,11 +45,11 @@ def search(store: ChromaStore) -> None:
     for key, text in RECIPES.items():
         store.put(("recipes",), key, {"text": text, "cups": 3 if key == "moka" else 8})
     near = store.search(("recipes",), query="How fine do I grind for a moka pot?", limit=1)
-    print("nearest recipe:", [item.key for item in near])
+    print("nearest recipe: ", [item.key for item in near])
     many = store.search(("recipes",), query="coffee", filter={"cups": {"$gte": 5}})
-    print("for many cups: ", [item.key for item in many])
+    print("for many cups:  ", [item.key for item in many])
     store.delete(("recipes",), "press")
-    print("keys that stay:", [item.key for item in store.search(("recipes",))])
+    print("keys that stay: ", [item.key for item in store.search(("recipes",))])
 
 
 def main() -> None:
