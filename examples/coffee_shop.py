@@ -5,15 +5,14 @@
 Each day is a process of its own, with a new thread: on the second day the agent knows what "the
 same as last time" is, and it does not tell another customer. The model is a stand-in that answers
 from memory alone; `--model openai:gpt-4o-mini` takes a real one (with `OPENAI_BASE_URL` any
-compatible server). A conversation that was had already is resumed, not had again.
+compatible server). A conversation that was had already is resumed, not had again; `--step show`
+prints what is stored.
 """
 
 from __future__ import annotations
 
-import argparse
-import re
-import subprocess
-import sys
+import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 
+from examples.command_line import chat_model, options, run_each
 from langgraph_memory import (
     ChromaStore,
     Memory,
@@ -31,6 +31,7 @@ from langgraph_memory import (
     recall_node,
     remember_node,
 )
+from langgraph_memory.testing import RecallingChatModel
 
 SYSTEM = (
     "You take orders for a coffee roaster. Answer in the customer's language, in two sentences. "
@@ -79,32 +80,19 @@ def say(graph: Any, config: Any, text: str) -> str:
     return str(answers[0].text)
 
 
-def run_day(path: Path, language: str, day: int, model_name: str | None) -> None:
+def run_day(path: Path, model: BaseChatModel, user: str, thread: str, text: str) -> None:
     """Have one day's conversation, in this process."""
-    user, thread, text = DAYS[language][day]
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
-        graph = build(memory, sessions, chat_model(model_name))
+        graph = build(memory, sessions, model)
         answer = say(graph, sessions.config(user=user, thread_id=thread), text)
     print(f"\n{user}, {thread}: {text}")
-    print("\n".join(f"    {line}" for line in answer.splitlines()))
+    print(textwrap.indent(answer, "    "))
 
 
-def chat_model(name: str | None) -> BaseChatModel:
-    """Return the model of a name, or the stand-in."""
-    if name is None:
-        from langgraph_memory.testing import RecallingChatModel
-
-        return RecallingChatModel()
-    from langchain.chat_models import init_chat_model
-
-    model: BaseChatModel = init_chat_model(name)
-    return model
-
-
-def show(path: Path, language: str) -> None:
+def show(path: Path, users: Iterable[str]) -> None:
     """Print what is stored of each customer."""
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
-        for user in dict.fromkeys(user for user, _, _ in DAYS[language]):
+        for user in users:
             threads = ", ".join(session.thread_id for session in sessions.list(user))
             print(f"\n{user}: sessions {threads}; {memory.count(user=user)}")
             for record in memory.list(user=user, types=("note", "message", "episode")):
@@ -113,23 +101,15 @@ def show(path: Path, language: str) -> None:
 
 def main() -> None:
     """Run the three days, each in a process of its own."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory"), help="where to remember")
-    parser.add_argument("--lang", choices=sorted(DAYS), default="en")
-    parser.add_argument("--model", help="such as openai:gpt-4o-mini; default: the stand-in")
-    parser.add_argument("--show", action="store_true", help="print what is stored")
-    parser.add_argument("--day", type=int, choices=range(3), help="one day, in this process")
-    options = parser.parse_args()
-    path = options.path / options.lang / re.sub(r"\W+", "-", options.model or "stand-in")
-    if options.day is not None:
-        run_day(path, options.lang, options.day, options.model)
-        return
-    for day in range(3):
-        command = [sys.executable, "-m", "examples.coffee_shop", *sys.argv[1:], "--day", str(day)]
-        if failed := subprocess.run(command, check=False).returncode:
-            sys.exit(failed)
-    if options.show:
-        show(path, options.lang)
+    days = {thread: (user, thread, text) for user, thread, text in DAYS["en"]}
+    given = options(__doc__, "coffee-shop", languages=DAYS, steps=[*days, "show"])
+    if given.step is None:
+        run_each("examples.coffee_shop", days)
+    elif given.step == "show":
+        show(given.path, dict.fromkeys(user for user, _, _ in days.values()))
+    else:
+        day = DAYS[given.lang][list(days).index(given.step)]
+        run_day(given.path, chat_model(given.model, RecallingChatModel()), *day)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,14 @@ and on a page of the shop. The model is a stand-in that calls a tool for each of
 
 from __future__ import annotations
 
-import argparse
-import re
-from pathlib import Path
 from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 
+from examples.command_line import chat_model, options
+from examples.stand_ins import diary_keeper
 from langgraph_memory import TOOLS_PROMPT, ChromaStore, Memory, Quotas, memory_tools
 
 SYSTEM = "You help the customers of a coffee roaster. Answer in their language, in one sentence.\n"
@@ -90,59 +89,12 @@ def use(memory: Memory, agent: Any, language: str) -> None:
     show(memory, BO)
 
 
-def chat_model(name: str | None, language: str) -> BaseChatModel:
-    """Return the model of a name, or the stand-in."""
-    if name is None:
-        return stand_in(language)
-    from langchain.chat_models import init_chat_model
-
-    model: BaseChatModel = init_chat_model(name)
-    return model
-
-
-def stand_in(language: str) -> BaseChatModel:
-    """Return what calls the tools as a model would, for the sentences above."""
-    from langgraph_memory.testing import ScriptedChatModel
-
-    talk = TALK[language]
-    topics = {text: topic for topic, (text, _) in talk.items()}
-    done, unknown = talk["done"]
-
-    def answer(messages: list[BaseMessage]) -> AIMessage:
-        said = next(m.text for m in reversed(messages) if isinstance(m, HumanMessage))
-        topic, last = topics[said], messages[-1]
-        if isinstance(last, HumanMessage):
-            return _call(topic, talk[topic][1], talk["asked"][1])
-        found = re.search(r"^- (\w+) (\[.*)$", last.text, re.MULTILINE)
-        if topic == "deleted" and last.name == "list_memories" and found:
-            return AIMessage(
-                "", tool_calls=[{"name": "forget", "args": {"id": found[1]}, "id": "2"}]
-            )
-        if topic in ("asked", "seen"):
-            return AIMessage(found[2] if found else unknown)
-        return AIMessage(done)
-
-    return ScriptedChatModel([answer] * (3 * len(VISITS) + 3))
-
-
-def _call(topic: str, text: str, slot: str) -> AIMessage:
-    name, args = {
-        "told": ("remember", {"text": text, "kind": "preference", "slot": slot}),
-        "changed": ("remember", {"text": text, "kind": "preference", "slot": slot}),
-        "asked": ("recall", {"query": text}),
-    }.get(topic, ("list_memories", {}))
-    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": "1"}])
-
-
 def main() -> None:
     """Let the customers come by, and print what they are told."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/diary"))
-    parser.add_argument("--lang", choices=sorted(TALK), default="en")
-    parser.add_argument("--model", help="such as openai:gpt-4o-mini; default: the stand-in")
-    options = parser.parse_args()
-    with Memory(ChromaStore(options.path)) as memory:
-        use(memory, build(memory, chat_model(options.model, options.lang)), options.lang)
+    given = options(__doc__, "diary", languages=TALK)
+    with Memory(ChromaStore(given.path)) as memory:
+        model = chat_model(given.model, diary_keeper(TALK[given.lang]))
+        use(memory, build(memory, model), given.lang)
 
 
 if __name__ == "__main__":

@@ -8,18 +8,16 @@ its name, its parameters and the plain `MessagesState`.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
+from examples.command_line import options
+from examples.stand_ins import price_asker
 from langgraph_memory import ChromaStore, Memory, open_sessions, with_memory  # memory
-from langgraph_memory.testing import ScriptedChatModel
 
 
 @tool
@@ -44,18 +42,10 @@ def build(model: BaseChatModel, memory: Memory, checkpointer: Any) -> Any:
     return builder.compile(checkpointer=checkpointer)
 
 
-def scripted_model() -> ScriptedChatModel:
-    """Return what stands in for a chat model: it calls the tool, and answers."""
-    call = {"name": "price_of", "args": {"bean": "Sidamo"}, "id": "call-1"}
-    return ScriptedChatModel([AIMessage("", tool_calls=[call]), "A kilo of Sidamo is 18 euros."])
-
-
 def main() -> None:
     """Ask once, and print what the model was given and what is remembered."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/existing"))
-    path = parser.parse_args().path
-    model = scripted_model()
+    path = options(__doc__, "existing", model=False).path
+    model = price_asker("A kilo of Sidamo is 18 euros.", bean="Sidamo")
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:  # memory
         memory.remember("Brews Sidamo in a French press", user="c-2291", kind="preference")
         graph = build(model, memory, sessions.checkpointer)

@@ -9,17 +9,18 @@ model is a stand-in that answers from memory alone; `--model openai:gpt-4o-mini`
 
 from __future__ import annotations
 
-import argparse
+import textwrap
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.graph import START, StateGraph
 
+from examples.command_line import chat_model, options
 from langgraph_memory import ChromaStore, Memory, MemoryState, messages_with_memory, recall_node
 from langgraph_memory.clock import utc_now
+from langgraph_memory.testing import RecallingChatModel
 
 USER = "c-2291"
 SYSTEM = "You help the customers of a coffee roaster. Answer in their language, in one sentence."
@@ -56,7 +57,7 @@ def ask(graph: Any, question: str) -> None:
     config = {"configurable": {"user_id": USER}}
     answer = graph.invoke({"messages": [HumanMessage(question)]}, config)["messages"][-1]
     print(f"\n{question}")
-    print("\n".join(f"    {line}" for line in answer.text.splitlines()))
+    print(textwrap.indent(answer.text, "    "))
 
 
 def use(memory: Memory, graph: Any, page: dict[str, Any]) -> None:
@@ -85,27 +86,12 @@ def use(memory: Memory, graph: Any, page: dict[str, Any]) -> None:
     print(f"Known before: {', '.join(note.text for note in past.profile)}")
 
 
-def chat_model(name: str | None) -> BaseChatModel:
-    """Return the model of a name, or the stand-in."""
-    if name is None:
-        from langgraph_memory.testing import RecallingChatModel
-
-        return RecallingChatModel()
-    from langchain.chat_models import init_chat_model
-
-    model: BaseChatModel = init_chat_model(name)
-    return model
-
-
 def main() -> None:
     """Use one customer's page, and print what is known of it."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/facts"))
-    parser.add_argument("--lang", choices=sorted(PAGES), default="en")
-    parser.add_argument("--model", help="such as openai:gpt-4o-mini; default: the stand-in")
-    options = parser.parse_args()
-    with Memory(ChromaStore(options.path)) as memory:
-        use(memory, build(memory, chat_model(options.model)), PAGES[options.lang])
+    given = options(__doc__, "facts", languages=PAGES)
+    with Memory(ChromaStore(given.path)) as memory:
+        graph = build(memory, chat_model(given.model, RecallingChatModel()))
+        use(memory, graph, PAGES[given.lang])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Answers out of a shop's handbook, with their source, and an honest "I do not know".
 
     python -m examples.knowledge_base
-    python -m examples.knowledge_base --lang zh
 
 The handbook belongs to the project `shop`: every customer's questions are answered from it, and no
 customer's memory is. A new edition takes the place of the old one, and the answer changes with it.
@@ -11,24 +10,15 @@ a real one.
 
 from __future__ import annotations
 
-import argparse
-import re
-from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 
-from langgraph_memory import (
-    ChromaStore,
-    Memory,
-    MemoryState,
-    messages_with_memory,
-    recall_node,
-)
-from langgraph_memory.lexical import query_tokens, tokens
-from langgraph_memory.testing import ScriptedChatModel
+from examples.command_line import chat_model, options
+from examples.stand_ins import librarian
+from langgraph_memory import ChromaStore, Memory, MemoryState, messages_with_memory, recall_node
 
 SYSTEM = (
     "You answer the customers of a coffee roaster. Answer from the documents that you are given, "
@@ -102,45 +92,12 @@ def ask(graph: Any, question: str, user: str = "c-2291") -> str:
     return str(state["messages"][-1].text)
 
 
-def stand_in() -> BaseChatModel:
-    """Return what answers as a model would: with the sentence of a document that fits best."""
-
-    def answer(messages: list[BaseMessage]) -> str:
-        block, _, question = messages[-1].text.rpartition("</memory>")
-        language = "zh" if re.search("[\u4e00-\u9fff]", question) else "en"
-        asked = set(query_tokens(question))
-        best = (0, UNKNOWN[language])
-        for source, text in re.findall(r"^- \[[\d-]+\] (.+?): (.+)$", block, re.MULTILINE):
-            heading = source.rpartition(" > ")[2]
-            for sentence in re.findall("[^.。]+[.。]", text.rpartition(f"## {heading} ")[2]):
-                shared = len(asked & set(tokens(sentence)))
-                answer = f"{sentence.strip()} ({source.rpartition('from owner, ')[2]})"
-                best = max(best, (shared, answer), key=lambda it: it[0])
-        return best[1]
-
-    return ScriptedChatModel([answer] * 99)
-
-
-def chat_model(name: str | None) -> BaseChatModel:
-    """Return the model of a name, or the stand-in."""
-    if name is None:
-        return stand_in()
-    from langchain.chat_models import init_chat_model
-
-    model: BaseChatModel = init_chat_model(name)
-    return model
-
-
 def main() -> None:
     """Add the handbook, ask, replace it, and ask again."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/knowledge-base"))
-    parser.add_argument("--lang", choices=sorted(HANDBOOK), default="en")
-    parser.add_argument("--model", help="such as openai:gpt-4o-mini; default: the stand-in")
-    options = parser.parse_args()
-    handbook, questions = HANDBOOK[options.lang], QUESTIONS[options.lang]
-    with Memory(ChromaStore(options.path / options.lang)) as memory:
-        graph = build(memory, chat_model(options.model))
+    given = options(__doc__, "knowledge-base", languages=HANDBOOK)
+    handbook, questions = HANDBOOK[given.lang], QUESTIONS[given.lang]
+    with Memory(ChromaStore(given.path)) as memory:
+        graph = build(memory, chat_model(given.model, librarian(UNKNOWN)))
         for text in (handbook, handbook.replace(*CHANGED)):
             source = memory.add_document(text, source="handbook.md", user="owner", project="shop")
             print(f"\n{source.source}: {source.chunks} chunks")

@@ -10,16 +10,16 @@ for the question. The models are stand-ins; `--model openai:gpt-4o-mini` takes a
 
 from __future__ import annotations
 
-import argparse
-import re
-from html import unescape
+import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
 from langgraph.graph import END, START, StateGraph
 
+from examples.command_line import chat_model, options
+from examples.stand_ins import listener, scripted, summarise
 from langgraph_memory import (
     ChromaStore,
     Memory,
@@ -89,13 +89,15 @@ def build(
     return builder.compile(checkpointer=sessions.checkpointer, store=memory.store)
 
 
-def run_chat(path: Path, language: str, model_name: str | None) -> None:
+def run_chat(
+    path: Path, texts: Iterable[str], model: BaseChatModel, summariser: BaseChatModel
+) -> None:
     """Have the chat, or read it if it was had, and print what is left of it."""
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
-        graph = build(memory, sessions, *chat_models(model_name, language))
+        graph = build(memory, sessions, model, summariser)
         config = sessions.config(user=USER, thread_id=THREAD)
         if not graph.get_state(config).values:
-            for text in CHATS[language]:
+            for text in texts:
                 graph.invoke({"messages": [("user", text)]}, config)
         state = graph.get_state(config).values
         print(f"said: {memory.count(user=USER)['message']} messages")
@@ -103,48 +105,15 @@ def run_chat(path: Path, language: str, model_name: str | None) -> None:
         print(f"\nsummary of the others:\n    {state['summary']}")
         question, answer = state["messages"][-2:]
         print(f"\n{question.text}")
-        print("\n".join(f"    {line}" for line in answer.text.splitlines()))
-
-
-def chat_models(name: str | None, language: str) -> tuple[BaseChatModel, BaseChatModel]:
-    """Return the model that answers and the one that summarises, or what stands in for them."""
-    if name is None:
-        return stand_ins(language)
-    from langchain.chat_models import init_chat_model
-
-    model: BaseChatModel = init_chat_model(name)
-    return model, model
-
-
-def stand_ins(language: str) -> tuple[BaseChatModel, BaseChatModel]:
-    """Return what answers questions from memory alone, and what copies what turns hold."""
-    from langgraph_memory.testing import RecallingChatModel, ScriptedChatModel
-
-    noted = {"en": "Noted.", "zh": "记下了。"}[language]
-
-    def answer(messages: list[BaseMessage]) -> str:
-        asks = messages[-1].text.endswith(("?", "？"))
-        return RecallingChatModel().invoke(messages).text if asks else noted
-
-    def summarise(messages: list[BaseMessage]) -> str:
-        asked = messages[-1].text
-        before = re.findall(r"<summary_so_far>\n(?!\(nothing yet\))(.*?)\n</", asked, re.DOTALL)
-        held = re.findall(r'<turn holds=.*?<message type="human">(.*?)</message>', asked, re.DOTALL)
-        return unescape(" ".join([*before, *held]))
-
-    turns = len(CHATS[language])
-    return ScriptedChatModel([answer] * turns), ScriptedChatModel([summarise] * turns)
+        print(textwrap.indent(answer.text, "    "))
 
 
 def main() -> None:
     """Have the chat in one language."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/long-chat"))
-    parser.add_argument("--lang", choices=sorted(CHATS), default="en")
-    parser.add_argument("--model", help="such as openai:gpt-4o-mini; default: the stand-ins")
-    options = parser.parse_args()
-    model = re.sub(r"\W+", "-", options.model or "stand-in")
-    run_chat(options.path / options.lang / model, options.lang, options.model)
+    given = options(__doc__, "long-chat", languages=CHATS)
+    stand_ins = listener(), scripted(summarise)
+    model, summariser = (chat_model(given.model, each) for each in stand_ins)
+    run_chat(given.path, CHATS[given.lang], model, summariser)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,14 @@ notes. A second process later still has them. Needs the extra: `pip install '.[m
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+
+from examples.command_line import options
 
 USER = "c-2291"
 TALK = {
@@ -52,11 +53,8 @@ async def talk(path: Path, language: str) -> None:
 
 def main() -> None:
     """Let a client remember, and another one recall."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/mcp"))
-    parser.add_argument("--lang", choices=sorted(TALK), default="en")
-    options = parser.parse_args()
-    asyncio.run(talk(options.path, options.lang))
+    given = options(__doc__, "mcp", languages=TALK, model=False)
+    asyncio.run(talk(given.path, given.lang))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,6 @@ the thread's id and nothing else; the order is confirmed, and the turn is rememb
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
+from examples.command_line import options, run_each
 from langgraph_memory import (
     ChromaStore,
     Memory,
@@ -28,6 +26,7 @@ from langgraph_memory import (
     remember_node,
 )
 
+STEPS = ("begin", "resume")
 USER, THREAD = "c-2291", "order-17"
 ORDER = "Two kilos of Sidamo for a French press, please."
 
@@ -62,6 +61,7 @@ def run_step(path: Path, step: str) -> None:
             graph.invoke({"messages": [("user", ORDER)]}, config)
         elif step == "resume" and snapshot.interrupts:
             graph.invoke(Command(resume="yes"), config)
+        print(f"\n-- {step} --")
         snapshot = graph.get_state(config)
         for message in snapshot.values["messages"]:
             print(f"{message.type}: {message.text}")
@@ -73,17 +73,11 @@ def run_step(path: Path, step: str) -> None:
 
 def main() -> None:
     """Run both steps, each in a process of its own."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/resume"))
-    parser.add_argument("--step", choices=("begin", "resume"), help="one step, in this process")
-    options = parser.parse_args()
-    if options.step is not None:
-        run_step(options.path, options.step)
-        return
-    for step in ("begin", "resume"):
-        print(f"\n-- {step} --", flush=True)
-        command = [sys.executable, "-m", "examples.resume_session", *sys.argv[1:], "--step", step]
-        subprocess.run(command, check=True)
+    given = options(__doc__, "resume", steps=STEPS, model=False)
+    if given.step is None:
+        run_each("examples.resume_session", STEPS)
+    else:
+        run_step(given.path, given.step)
 
 
 if __name__ == "__main__":

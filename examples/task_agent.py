@@ -10,25 +10,19 @@ a lesson for each failure; `--model openai:gpt-4o-mini` takes a real one for bot
 
 from __future__ import annotations
 
-import argparse
-import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 
+from examples.command_line import chat_model, options
+from examples.stand_ins import choose_by_lessons, draw_lessons, scripted
 from langgraph_memory import ChromaStore, Memory, MemoryState, messages_with_memory, recall_node
-from langgraph_memory.lexical import query_tokens
-from langgraph_memory.prompts import CLOSE, OPEN
-from langgraph_memory.testing import ScriptedChatModel
 
 USER = "c-2291"
 SYSTEM = "Choose the way in which to do the task. Answer with its name alone. The ways: "
-BETWEEN = " | "
 
 
 class Job(NamedTuple):
@@ -66,7 +60,7 @@ def build(memory: Memory, model: BaseChatModel, job: Job) -> Any:
     """Return the agent: recall, choose, act. Acting logs the episode."""
 
     def choose(state: MemoryState) -> dict[str, Any]:
-        ways = SystemMessage(SYSTEM + BETWEEN.join(job.ways))
+        ways = SystemMessage(SYSTEM + " | ".join(job.ways))
         return {"messages": [model.invoke([ways, *messages_with_memory(state)])]}
 
     def act(state: MemoryState, config: RunnableConfig) -> None:
@@ -98,44 +92,6 @@ def attempt(agent: Any, task: str) -> str:
     return way
 
 
-# -- the stand-ins -------------------------------------------------------------------------------
-
-
-def choose_by_lessons(messages: list[BaseMessage]) -> str:
-    """Take the first way of which no lesson about a task like this one warns."""
-    ways = messages[0].text.removeprefix(SYSTEM).split(BETWEEN)
-    block, _, task = messages[-1].text.rpartition(CLOSE)
-    words = set(query_tokens(task))
-    lines = block.partition(OPEN)[2].splitlines()
-    lessons = [line.partition("] lesson: ")[2] for line in lines]
-    warnings = [lesson for lesson in lessons if words & set(query_tokens(lesson))]
-    return next((way for way in ways if not any(way in each for each in warnings)), ways[0])
-
-
-_FAILURE = re.compile(
-    r'<task n="(\d+)" outcome="failure"[^>]*>\nTask: (.*)\nApproach: (.*)\nError: (.*)\n</task>'
-)
-
-
-def draw_lessons(messages: list[BaseMessage]) -> dict[str, Any]:
-    """Write a lesson for each failure among the tasks that are shown."""
-    lessons = []
-    for number, task, way, error in _FAILURE.findall(messages[-1].text):
-        chinese = re.search("[\u4e00-\u9fff]", task)
-        text = "像“{}”这样的任务不要用{}：{}。" if chinese else "For {!r} do not take {}: {}."
-        lesson = {"text": text.format(task, way, error), "tasks": [int(number)], "importance": 0.7}
-        lessons.append(lesson)
-    return {"lessons": lessons}
-
-
-def stand_in(answer: Callable[[list[BaseMessage]], Any], times: int = 10) -> ScriptedChatModel:
-    """Return a model that answers so."""
-    return ScriptedChatModel([answer] * times)
-
-
-# -- the demonstration ---------------------------------------------------------------------------
-
-
 def show(memory: Memory, agent: Any, job: Job) -> None:
     """Let the agent fail, reflect, do it in another way, and fail again once all is forgotten."""
     memory.forget(user=USER, everything=True)  # so that each run begins anew
@@ -153,20 +109,12 @@ def _told(job: Job, way: str) -> str:
 
 def main() -> None:
     """Show an agent that learns from a failure."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/tasks"))
-    parser.add_argument("--lang", choices=sorted(JOBS), default="en")
-    parser.add_argument("--model", help="such as openai:gpt-4o-mini; default: the stand-ins")
-    options = parser.parse_args()
-    choosing: BaseChatModel
-    choosing, learning = stand_in(choose_by_lessons), stand_in(draw_lessons)
-    if options.model:
-        from langchain.chat_models import init_chat_model
-
-        choosing, learning = init_chat_model(options.model), options.model
-    job = JOBS[options.lang]
+    given = options(__doc__, "tasks", languages=JOBS)
+    choosing = chat_model(given.model, scripted(choose_by_lessons))
+    learning = chat_model(given.model, scripted(draw_lessons))
+    job = JOBS[given.lang]
     # Here it reflects by hand; else it would do so in the background, at once after the failure.
-    with Memory(ChromaStore(options.path), model=learning, reflect_every=None) as memory:
+    with Memory(ChromaStore(given.path), model=learning, reflect_every=None) as memory:
         show(memory, build(memory, choosing, job), job)
 
 

@@ -10,15 +10,16 @@ them for everybody. The models are stand-ins that go by what their prompts say;
 
 from __future__ import annotations
 
-import argparse
+import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
+from examples.command_line import chat_model, options
+from examples.stand_ins import code, plan, scripted
 from langgraph_memory import ChromaStore, Memory, open_sessions, with_memory
 
 PROJECT = "shop"
@@ -74,54 +75,17 @@ def ask(graph: Any, config: Any) -> None:
         elif mode == "updates":
             for agent, update in part.items():
                 print(f"  {agent}:")
-                lines = update["messages"][-1].text.splitlines()
-                print("\n".join(f"    {line}" for line in lines))
-
-
-def plan(messages: list[BaseMessage]) -> str:
-    """Plan as the prompt says: what stands in for a planner's model."""
-    steps = ["write it", "test it"]
-    if "way back" in _text(messages):
-        steps.append("the way back: revert the release")
-    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-
-
-def code(messages: list[BaseMessage]) -> str:
-    """Write code as the prompt says: what stands in for a coder's model."""
-    known = _text(messages)
-    unit = ("cents", "int") if "whole numbers of cents" in known else ("euros", "float")
-    docstring = f'    """Return the total, in {unit[0]}."""\n' if "docstring" in known else ""
-    head = f"def total({unit[0]}: list[{unit[1]}]) -> {unit[1]}:\n"
-    return f"{head}{docstring}    return sum({unit[0]})"
-
-
-def _text(messages: list[BaseMessage]) -> str:
-    return "\n".join(message.text for message in messages)
-
-
-def chat_models(name: str | None) -> Mapping[str, BaseChatModel]:
-    """Return a model for each agent: the one of a name, or the stand-ins."""
-    if name is None:
-        from langgraph_memory.testing import ScriptedChatModel
-
-        return {
-            "planner": ScriptedChatModel([plan, plan]),
-            "coder": ScriptedChatModel([code, code]),
-        }
-    from langchain.chat_models import init_chat_model
-
-    return dict.fromkeys(ROLES, init_chat_model(name))
+                print(textwrap.indent(update["messages"][-1].text, "    "))
 
 
 def main() -> None:
     """Let Ana decide, and both of them ask."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--path", type=Path, default=Path("demo-memory/team"))
-    parser.add_argument("--model", help="such as openai:gpt-4o-mini; default: the stand-ins")
-    options = parser.parse_args()
-    with Memory(ChromaStore(options.path)) as memory, open_sessions(options.path) as sessions:
+    given = options(__doc__, "team")
+    stand_ins = {"planner": scripted(plan), "coder": scripted(code)}
+    models = {agent: chat_model(given.model, each) for agent, each in stand_ins.items()}
+    with Memory(ChromaStore(given.path)) as memory, open_sessions(given.path) as sessions:
         teach(memory)
-        graph = build(memory, sessions.checkpointer, chat_models(options.model))
+        graph = build(memory, sessions.checkpointer, models)
         for user in ("ana", "bo"):
             thread = f"{user} {len(sessions.list(user)) + 1}"
             print(f"\n{thread}: {QUESTION}")

@@ -188,16 +188,28 @@ def with_block(message: M, block: str) -> M:
 
     It stands before what a user said, and after a system prompt, whose beginning is cached.
     """
-    after = isinstance(message, SystemMessage)
-    text = f"\n\n{block}" if after else f"{block}\n\n"
-    content: Any = message.content
-    if isinstance(content, str):
-        content = content + text if after else text + content
+    if isinstance(message, SystemMessage):
+        content = _content_and(message, f"\n\n{block}")
+    elif isinstance(message.content, str):
+        content = f"{block}\n\n{message.content}"
     else:
-        part = [{"type": "text", "text": text}]
-        content = [*content, *part] if after else [*part, *content]
+        content = [{"type": "text", "text": f"{block}\n\n"}, *message.content]
     marked = {**message.additional_kwargs, MARK: True}
     return message.model_copy(update={"content": content, "additional_kwargs": marked})
+
+
+def with_instructions(prompt: SystemMessage | None, text: str) -> SystemMessage:
+    """Return a copy of a system prompt that goes on with a text; without one, the text is it."""
+    if prompt is None:
+        return SystemMessage(text)
+    return prompt.model_copy(update={"content": _content_and(prompt, f"\n\n{text}")})
+
+
+def _content_and(prompt: SystemMessage, text: str) -> Any:
+    content = prompt.content
+    if isinstance(content, str):
+        return content + text
+    return [*content, {"type": "text", "text": text}]
 
 
 def without_block(message: BaseMessage) -> BaseMessage:

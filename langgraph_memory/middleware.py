@@ -8,11 +8,9 @@ keeps an outline, so that it is known whole where a summary has taken the place 
 
 from __future__ import annotations
 
-import threading
-import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, Protocol
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import (
@@ -22,11 +20,14 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.tools import BaseTool
 from langgraph.channels import UntrackedValue
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from langgraph_memory.blocks import OpenBlocks, Purpose
 from langgraph_memory.counting import CountTokens
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.followups import queries_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
@@ -35,6 +36,7 @@ from langgraph_memory.messages import (
     current_turn,
     injected,
     with_ids,
+    with_instructions,
 )
 from langgraph_memory.outline import outline_of, whole
 from langgraph_memory.ranking import Quotas
@@ -48,11 +50,7 @@ from langgraph_memory.runs import (
     current_run,
 )
 from langgraph_memory.scope import Scope
-
-_MAX_BLOCKS = 1024  # some 4 kB each
-
-_Purpose = tuple[str, str | None, str | None, str | None]
-"""What a block was recalled for: a user, a project, an agent, and the turn's first message."""
+from langgraph_memory.tool_texts import TOOLS_PROMPT
 
 
 class MemoryAgentState(AgentState[Any]):
@@ -63,6 +61,20 @@ class MemoryAgentState(AgentState[Any]):
 
     memory_turn: NotRequired[Annotated[list[dict[str, Any]], PrivateStateAttr]]
     """The outline of the turn that is going on; empty between turns."""
+
+
+class MakesTools(Protocol):
+    """Returns tools for the memory of somebody, as `memory_tools` does."""
+
+    def __call__(
+        self,
+        memory: Memory,
+        /,
+        *,
+        user: Scope | None,
+        project: Scope | None,
+        agent: Scope | None,
+    ) -> Sequence[BaseTool]: ...
 
 
 class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -79,6 +91,9 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         user: The user, or a function of state and config; else the run's own (see `scope`).
         project: A project to read beside the user's memory, in the same way.
         agent: An agent to read beside it, in the same way.
+        tools: `memory_tools` lets the model remember, recall and forget itself, for the same user,
+            project and agent; `partial(memory_tools, owner="project")` for its project.
+        tools_prompt: What the system prompt then says of the tools; the agent's own comes first.
         quotas: How many hits of each type the block gets.
         max_tokens: The budget of the block.
         count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
@@ -117,6 +132,8 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         user: Scope | None = None,
         project: Scope | None = None,
         agent: Scope | None = None,
+        tools: MakesTools | None = None,
+        tools_prompt: str = TOOLS_PROMPT,
         quotas: Quotas | None = None,
         max_tokens: int = 1000,
         count_tokens: CountTokens | None = None,
@@ -130,7 +147,8 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         check_memory(memory)
         check_inject(inject)
         super().__init__()
-        self.tools = []
+        self.tools = _made(tools, memory, Scopes(user, project, agent))
+        self._tools_prompt = tools_prompt
         self._memory = memory
         self._scopes = Scopes(user, project, agent)
         quotas = Quotas() if quotas is None else quotas
@@ -139,7 +157,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._episodes = episodes
         self._background = background
         self._inject = inject
-        self._blocks = _Blocks()
+        self._blocks = OpenBlocks()
 
     # -- the run begins: whose it is, and what was said before --
 
@@ -164,7 +182,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if block is None:
             call.run.log_at_once(call.turn)
             block = call.run.recall(queries_of(call.messages), request.messages, self._how)
-        response = handler(self._with_block(request, block))
+        response = handler(self._prompted(request, block))
         return self._with_state(call, response, block)
 
     async def awrap_model_call(
@@ -178,7 +196,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if block is None:
             await call.run.alog_at_once(call.turn)
             block = await call.run.arecall(queries_of(call.messages), request.messages, self._how)
-        response = await handler(self._with_block(request, block))
+        response = await handler(self._prompted(request, block))
         return self._with_state(call, response, block)
 
     # -- the turn is over --
@@ -218,7 +236,10 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             update["memory_recalled"] = self._blocks.add(_purpose(call.run, call.turn), block)
         return ExtendedModelResponse(response, Command(update=update))
 
-    def _with_block(self, request: ModelRequest[Any], block: str) -> ModelRequest[Any]:
+    def _prompted(self, request: ModelRequest[Any], block: str) -> ModelRequest[Any]:
+        if self.tools and self._tools_prompt:
+            system = with_instructions(request.system_message, self._tools_prompt)
+            request = request.override(system_message=system)
         if not block:
             return request
         prompt = [] if request.system_message is None else [request.system_message]
@@ -246,35 +267,18 @@ class _Call:
     """The block, if it was recalled for this turn earlier in the run."""
 
 
-class _Blocks:
-    """What was recalled in the runs that are going on; of those that stopped, the latest few."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._blocks: dict[str, tuple[_Purpose, str]] = {}  # oldest first
-
-    def add(self, purpose: _Purpose, block: str) -> str:
-        """Keep a block, and return by what it is found."""
-        key = str(uuid.uuid4())
-        with self._lock:
-            if len(self._blocks) >= _MAX_BLOCKS:
-                del self._blocks[next(iter(self._blocks))]
-            self._blocks[key] = purpose, block
-        return key
-
-    def get(self, key: str | None, purpose: _Purpose) -> str | None:
-        """Return a block, if it was recalled for that."""
-        with self._lock:
-            found = self._blocks.get(key or "")
-        return found[1] if found is not None and found[0] == purpose else None
-
-    def drop(self, key: str | None) -> None:
-        """Keep a block no longer."""
-        with self._lock:
-            self._blocks.pop(key or "", None)
+def _made(tools: MakesTools | None, memory: Memory, whose: Scopes) -> list[BaseTool]:
+    if tools is None:
+        return []
+    if not callable(tools):
+        raise ConfigurationError(
+            f"tools= is memory_tools, or what makes tools as it does, got {tools!r}; tools of your "
+            "own go into create_agent(tools=...)"
+        )
+    return [*tools(memory, user=whose.user, project=whose.project, agent=whose.agent)]
 
 
-def _purpose(run: Run, turn: Sequence[BaseMessage]) -> _Purpose:
+def _purpose(run: Run, turn: Sequence[BaseMessage]) -> Purpose:
     return run.user, run.project, run.agent, turn[0].id if turn else None
 
 

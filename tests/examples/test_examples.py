@@ -13,17 +13,18 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from examples import team
+from examples import forgetting, supervisor, team
+from examples.stand_ins import code, plan, research, scripted, supervise, write
 from langgraph_memory import TOOLS_PROMPT, ChromaStore, Memory, SavingReply, open_sessions
-from langgraph_memory.testing import ScriptedChatModel
+from langgraph_memory.prompts import OPEN
 from tests.openai_server import OpenAIServer
-from tests.surfaces.graphs import episodes
+from tests.surfaces.graphs import Way, as_user, episodes, say
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,15 +42,16 @@ NO_NETWORK = """
     connect = socket.socket.connect
     socket.socket.connect = socket.socket.connect_ex = refuse
 """
+DAYS = ("monday", "tuesday", "wednesday")
 WITH_PROCESSES = {
-    "en": ["examples.coffee_shop", "--show"],
+    "en": ["examples.coffee_shop"],
     "resume": ["examples.resume_session"],
-    "saving": ["examples.self_saving"],
+    "saving": ["examples.self_saving", "--lang", "zh"],
     "preferences": ["examples.preferences"],
 }
 """Examples that start processes, and so show that what they remember outlives one."""
 IN_ONE_PROCESS = {
-    "zh": [["examples.coffee_shop", "--lang", "zh", "--day", str(day)] for day in range(3)],
+    "zh": [["examples.coffee_shop", "--lang", "zh", "--step", day] for day in DAYS],
     "existing": [["examples.existing_graph"]],
     "facts": [["examples.facts"]],
     "facts-zh": [["examples.facts", "--lang", "zh"]],
@@ -61,6 +63,10 @@ IN_ONE_PROCESS = {
     "diary": [["examples.diary"]],
     "diary-zh": [["examples.diary", "--lang", "zh"]],
     "reviewer": [["examples.code_reviewer"]],
+    "supervisor": [["examples.supervisor"]],
+    "extraction": [["examples.extraction"]],
+    "by-hand": [["examples.by_hand"]],
+    "forgetting": [["examples.forgetting"]],
     "knowledge": [["examples.knowledge_base"]],
     "knowledge-zh": [["examples.knowledge_base", "--lang", "zh"]],
 }
@@ -98,6 +104,14 @@ def printed(folder: Path) -> dict[str, str]:
         for name, runs in IN_ONE_PROCESS.items():
             texts[name] = "".join(run_here(*run, "--path", folder / name) for run in runs)
     return texts
+
+
+@contextmanager
+def memory_in(folder: Path) -> Iterator[Memory]:
+    """Open the one memory that an example left somewhere in a folder."""
+    [database] = folder.rglob("chroma.sqlite3")
+    with Memory(ChromaStore(database.parent)) as memory:
+        yield memory
 
 
 def run_here(module: str, *options: object) -> str:
@@ -143,8 +157,9 @@ def test_the_shop_remembers_in_chinese(printed: dict[str, str]) -> None:
     assert other.endswith("？")
 
 
-def test_the_shop_shows_what_it_stores(printed: dict[str, str]) -> None:
-    shown = printed["en"].partition("c-2291: sessions ")[2]
+def test_the_shop_shows_what_it_stores(printed: dict[str, str], folder: Path) -> None:
+    shown = run_here("examples.coffee_shop", "--path", folder / "en", "--step", "show")
+    shown = shown.partition("c-2291: sessions ")[2]
     assert shown.startswith(
         "tuesday, monday; {'note': 0, 'message': 4, 'episode': 2, 'document': 0}"
     )
@@ -156,10 +171,9 @@ def test_the_shop_run_again_gives_the_same_answers_and_stores_nothing_twice(
     printed: dict[str, str], folder: Path
 ) -> None:
     path = folder / "en"
-    again = [run_here("examples.coffee_shop", "--path", path, "--day", day) for day in range(3)]
+    again = [run_here("examples.coffee_shop", "--path", path, "--step", day) for day in DAYS]
     assert [days(output)[0] for output in again] == days(printed["en"])
-    [database] = path.rglob("sessions.sqlite")
-    with Memory(ChromaStore(database.parent)) as memory:
+    with memory_in(path) as memory:
         assert memory.count(user="c-2291") == {"note": 0, "message": 4, "episode": 2, "document": 0}
         assert memory.count(user="c-7004") == {"note": 0, "message": 2, "episode": 1, "document": 0}
 
@@ -170,14 +184,14 @@ def test_the_shop_run_again_gives_the_same_answers_and_stores_nothing_twice(
 def test_an_order_that_waits_is_confirmed_in_the_next_process_and_remembered_once(
     printed: dict[str, str], folder: Path
 ) -> None:
-    begun, resumed = printed["resume"].split("-- resume --")
+    begun, resumed = printed["resume"].split("-- resume --\n")
     assert "waiting: Shall I place this order? Two kilos of Sidamo" in begun
     assert "remembered" not in begun
     assert "ai: Placed." in resumed
     path = folder / "resume"
     for step in ("begin", "resume"):
         again = run_here("examples.resume_session", "--path", path, "--step", step)
-        assert again.strip() == resumed.strip()
+        assert again == f"\n-- {step} --\n{resumed}"
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
         assert memory.count(user="c-2291") == {"note": 0, "message": 2, "episode": 1, "document": 0}
         assert [session.thread_id for session in sessions.list("c-2291")] == ["order-17"]
@@ -212,7 +226,7 @@ def test_a_graph_that_was_there_gets_memory_by_a_few_lines(
         assert "What is a kilo of my usual beans?" in held
         assert "A kilo of Sidamo is 18 euros." in held
         assert "Brews Sidamo" not in held
-    with Memory(ChromaStore(folder / "existing")) as memory:
+    with memory_in(folder / "existing") as memory:
         assert memory.count(user="c-2291") == {"note": 1, "message": 4, "episode": 2, "document": 0}
         for episode in episodes(memory, "c-2291"):
             assert episode.approach == "node: chat; tools: price_of"
@@ -258,9 +272,9 @@ def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
     assert "用户是一名后端开发工程师" in answer
     assert "save_to_memory" not in printed["saving"]
     path = folder / "saving"
-    again = run_here("examples.self_saving", "--path", path, "--session", 0)
+    again = run_here("examples.self_saving", "--path", path, "--lang", "zh", "--step", "1")
     assert again.strip() in printed["saving"]
-    introduced = run_here("examples.self_saving", "--path", path, "--lang", "en", "--session", 0)
+    introduced = run_here("examples.self_saving", "--path", path, "--lang", "en", "--step", "1")
     assert introduced.count("    - The user") == 2
 
 
@@ -294,7 +308,7 @@ def test_a_team_goes_by_what_one_of_them_decided_and_tells_nothing_of_her_own(
 def test_each_agent_of_a_team_is_given_its_own_lessons_and_bo_nothing_of_anas(
     tmp_path: Path,
 ) -> None:
-    models = team.chat_models(None)
+    models = {"planner": scripted(plan), "coder": scripted(code)}
     with Memory(ChromaStore(tmp_path)) as memory, open_sessions(tmp_path) as sessions:
         graph = team.build(memory, sessions.checkpointer, models)
         asked = {"messages": [("user", team.QUESTION)]}
@@ -304,7 +318,6 @@ def test_each_agent_of_a_team_is_given_its_own_lessons_and_bo_nothing_of_anas(
         graph.invoke(asked, sessions.config(user="bo", thread_id="after"))
         assert [record.text for record in memory.list(user="bo")] == []
     for agent, model in models.items():
-        assert isinstance(model, ScriptedChatModel)
         before, after = ("\n".join(message.text for message in prompt) for prompt in model.calls)
         assert team.DECISION not in before
         assert f"project shop, from ana, decision: {team.DECISION}" in after
@@ -404,6 +417,159 @@ def test_a_reviewer_goes_by_the_newest_rule_of_the_team_whoever_gave_it(
     )
 
 
+def test_a_supervisors_agents_know_what_they_learned_and_nothing_of_who_asks(
+    printed: dict[str, str],
+) -> None:
+    news = re.findall("^    (New: .*)$", printed["supervisor"], re.MULTILINE)
+    assert news == ["New: Sidamo, by the kilo.", "New: Sidamo, by the kilo, for 18 euros."]
+    remembered = r"^The memory of the (\w+):\n    note: (.*)$"
+    notes = dict(re.findall(remembered, printed["supervisor"], re.MULTILINE))
+    assert notes == {
+        "project": supervisor.TALK[0][1].removeprefix("Decision: "),
+        "researcher": supervisor.KNOWN,
+        "writer": "Each announcement says what it costs",
+    }
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_what_a_supervisor_passes_on_has_nothing_that_others_said(
+    tmp_path: Path, way: str
+) -> None:
+    models = {
+        "supervisor": scripted(supervise),
+        "researcher": scripted(research),
+        "writer": scripted(write),
+    }
+    with Memory(ChromaStore(tmp_path)) as memory:
+        agent = supervisor.build(memory, models)
+        secret = "I leave the company in March. Announce the Sidamo"
+        for user, text in (("ana", secret), ("bo", supervisor.ANNOUNCE), ("ana", "Thanks")):
+            await Way(way)(agent, say(text), as_user(user))
+        assert [each.text for each in memory.list(user="ana", types=["message"])][-1] == secret
+        for name in supervisor.ROLES:
+            assert set(memory.count(user=name).values()) == {0}
+    _, bo, thanks = [prompt for prompt in models["supervisor"].calls if len(prompt) == 2]
+    assert "in March" not in bo[-1].text
+    assert "in March" in thanks[-1].text
+    for name in supervisor.ROLES:  # they are asked twice a turn: what to look up, what to say
+        prompts = models[name].calls
+        assert OPEN not in str(prompts)
+        assert ["in March" in str(prompt) for prompt in prompts] == [True] * 2 + [False] * 4
+
+
+def test_notes_are_extracted_every_third_turn_and_count_when_they_are_approved(
+    printed: dict[str, str],
+) -> None:
+    run, known = printed["extraction"].split("\nKnown:\n")
+    assert re.findall(r"turns that wait: (\d)", run) == ["1", "2", "0", "1", "2", "0", "1"]
+    assert re.findall("- [0-9-]+: The user lives in (.*)", run) == ["Graz.", "Linz."]
+    approved = re.findall(r"approved: (.*)", run)
+    assert sorted(approved) == [
+        "The user lives in Graz. (add)",
+        "The user lives in Linz. (supersede)",
+        "The user's sister gets a kilo of coffee for her birthday. (add)",
+    ]
+    assert sorted(known.splitlines()) == [
+        "    decision, before 2100-01-01: "
+        "The user's sister gets a kilo of coffee for her birthday.",
+        "    fact: The user lives in Linz.",
+    ]
+
+
+def test_a_memory_by_hand_finds_removes_and_counts(printed: dict[str, str]) -> None:
+    lines = printed["by-hand"].splitlines()
+    shown = {key.strip(): value.strip() for key, _, value in (it.partition(":") for it in lines)}
+    assert shown == {
+        "all": "['Drinks Colombia', 'Has a hand mill', 'Brews with a moka pot']",
+        "with a word": "['Has a hand mill']",
+        "preferences": "['Brews with a moka pot', 'Drinks Colombia']",
+        "best match": "['Brews with a moka pot']",
+        "of a chess game": "[]",
+        "after two left": "['Drinks Colombia']",
+        "count": "1",
+        "after all left": "0",
+        "nearest recipe": "['moka']",
+        "for many cups": "['press']",
+        "keys that stay": "['moka']",
+    }
+
+
+def test_a_memory_forgets_what_is_told_twice_and_what_fades_but_nothing_critical(
+    printed: dict[str, str],
+) -> None:
+    parts = re.split(r"\n(.*):\n", printed["forgetting"])[1:]
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    shown = {when: {line.strip() for line in notes.strip().splitlines()} for when, notes in pairs}
+    dog, detail, gossip, critical = forgetting.NOTES
+    assert shown["today"] == {dog, detail, gossip, critical}
+    assert shown["planned"] == {
+        f"update: {detail}",
+        f"retire: {dog}",
+    }
+    assert shown["after a night"] == {detail, gossip, critical}
+    assert shown["after a year"] == {detail, critical}
+    assert shown["after undo (archive)"] == {detail, gossip, critical}
+
+
+# -- what all of them leave, and where to find them ----------------------------------------------
+
+KEPT: dict[str, tuple[dict[str, str], dict[str, int]]] = {
+    "zh": ({"user": "c-2291"}, {"message": 4, "episode": 2}),
+    "preferences": ({"user": "dev-17"}, {"note": 1, "message": 4, "episode": 2}),
+    "facts": ({"user": "c-2291"}, {"note": 2}),
+    "team": ({"user": "ana"}, {"note": 1, "message": 3, "episode": 1}),
+    "tasks": ({"user": "c-2291"}, {"episode": 1}),
+    "long": ({"user": "c-2291"}, {"message": 20, "episode": 7}),
+    "diary": ({"user": "c-2291"}, {}),
+    "reviewer": ({"user": "bo", "project": "shop"}, {"note": 1}),
+    "supervisor": ({"user": "bo"}, {"message": 2, "episode": 1}),
+    "knowledge": ({"user": "bo", "project": "shop"}, {"document": 3}),
+    "extraction": ({"user": "c-2291"}, {"note": 2, "message": 14, "episode": 5}),
+    "by-hand": ({"user": "c-2291"}, {}),
+    "forgetting": ({"user": "c-2291"}, {"note": 3}),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_each_example_leaves_in_memory_what_it_says(
+    printed: dict[str, str], folder: Path, name: str
+) -> None:
+    owner, kept = KEPT[name]
+    with memory_in(folder / name) as memory:
+        count = memory.count(user=owner["user"], project=owner.get("project"))
+    assert {type: number for type, number in count.items() if number} == kept
+
+
+EXAMPLES = ROOT / "examples"
+SHARED = {"__init__", "command_line", "stand_ins"}
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem not in SHARED)
+
+
+def test_each_example_is_run_here() -> None:
+    commands = [
+        *WITH_PROCESSES.values(),
+        *(run for runs in IN_ONE_PROCESS.values() for run in runs),
+    ]
+    run = {command[0].removeprefix("examples.") for command in commands}
+    assert run | {"mcp_client"} == set(NAMES)  # tests/surfaces/test_mcp.py has that one
+
+
+def test_the_readme_names_each_file_and_no_other() -> None:
+    text = (EXAMPLES / "README.md").read_text("utf-8")
+    linked = set(re.findall(r"\]\((\w+)\.py\)", text))
+    assert linked == {*NAMES, *SHARED} - {"__init__"}
+    folders = {path.parent.name for path in EXAMPLES.glob("*/*.py")}
+    assert {name for name in folders if f"{name}/" not in text} == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_is_short_and_says_how_it_is_run(name: str) -> None:
+    source = (EXAMPLES / f"{name}.py").read_text("utf-8")
+    assert source.count("\n") <= 125
+    assert f"\n\n    python -m examples.{name}\n\n" in source
+    assert source.endswith('\n\nif __name__ == "__main__":\n    main()\n')
+
+
 def test_no_example_asks_for_a_network(printed: dict[str, str], folder: Path) -> None:
     assert all(printed.values())
     assert not (folder / "attempts").exists()
@@ -424,8 +590,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 def test_the_shop_gives_a_real_model_the_memory_of_the_customer(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
-    options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini", "--day"]
-    answers = [run_here("examples.coffee_shop", *options, day) for day in range(3)]
+    options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini", "--step"]
+    answers = [run_here("examples.coffee_shop", *options, day) for day in DAYS]
     assert "Heard: Send me the same as last time." in answers[1]
     first, second, other = (request.body for request in server.requests)
     assert {body["model"] for body in (first, second, other)} == {"gpt-4o-mini"}
@@ -452,6 +618,17 @@ def test_a_real_model_is_given_the_tools_of_the_diary(server: OpenAIServer, tmp_
         assert names == ["remember", "recall", "forget", "list_memories"]
 
 
+def test_a_real_model_supervises_with_memory_tools_and_agents(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
+    run_here("examples.supervisor", "--path", tmp_path, "--model", "openai:gpt-4o-mini")
+    for request in server.requests:
+        told = f"{supervisor.SYSTEM}\n\n{supervisor.DECISIONS}"
+        assert request.body["messages"][0]["content"] == told
+        names = [each["function"]["name"] for each in request.body["tools"]]
+        assert names == ["remember", "recall", "forget", "list_memories", "researcher", "writer"]
+
+
 def test_a_real_model_proposes_and_reads_what_was_kept(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -463,7 +640,7 @@ def test_a_real_model_proposes_and_reads_what_was_kept(
 
     server.reply = reply
     options = ["--path", tmp_path, "--model", "openai:gpt-4o-mini"]
-    saving = [run_here("examples.self_saving", *options, "--session", n) for n in range(2)]
+    saving = [run_here("examples.self_saving", *options, "--lang", "zh", "--step", n) for n in "12"]
     assert [text.count("\n    - 用户叫小明") for text in saving] == [1, 1]
     told, asked = (
         run_here("examples.preferences", *options, "--step", step) for step in ("tell", "ask")

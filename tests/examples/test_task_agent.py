@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from examples import task_agent
-from examples.task_agent import USER, Job, attempt, build, choose_by_lessons, draw_lessons, stand_in
+from examples import stand_ins, task_agent
+from examples.stand_ins import choose_by_lessons, draw_lessons, scripted
+from examples.task_agent import USER, Job, attempt, build
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
@@ -59,18 +60,19 @@ def job(request: pytest.FixtureRequest) -> Job:
 
 @pytest.fixture
 def chooser() -> ScriptedChatModel:
-    return stand_in(choose_by_lessons)
+    return scripted(choose_by_lessons)
 
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
     store = ChromaStore.in_memory(embed=HashingEmbeddings())
-    with Memory(store, model=stand_in(draw_lessons), reflect_every=None) as memory:
+    with Memory(store, model=scripted(draw_lessons), reflect_every=None) as memory:
         yield memory
 
 
 def test_the_code_of_the_example_names_none_of_these_tasks() -> None:
-    source = Path(str(task_agent.__file__)).read_text(encoding="utf-8")
+    files = [Path(str(module.__file__)) for module in (task_agent, stand_ins)]
+    source = "\n".join(file.read_text(encoding="utf-8") for file in files)
     for job in JOBS.values():
         for text in (job.first, job.second, *job.ways, job.error):
             assert text not in source
