@@ -26,6 +26,7 @@ SCRIPTS = {
     "mixed": f"{HAN}|{LATIN}",
     "ru": "[\u0400-\u04ff]",
     "zh": HAN,
+    "zh_everyday": HAN,
 }
 
 Rows = list[dict[str, Any]]
