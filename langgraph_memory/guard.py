@@ -32,7 +32,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
 from langchain_core.messages import HumanMessage
@@ -447,7 +447,7 @@ class Guard(BaseCheckpointSaver[str]):
     aput_writes: Any = in_thread(put_writes)
     aget_delta_channel_history: Any = in_thread(get_delta_channel_history)
 
-    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise ConfigurationError(
             "a checkpointer is not told whose threads these are; to delete one, use "
             "sessions.delete(user, thread_id)"

@@ -17,7 +17,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_memory.guard import SqliteGuard, in_thread, thread_of, user_of
-from langgraph_memory.scope import run_owner_id
 from langgraph_memory.sessions import Sessions, place_of
 
 
@@ -34,9 +33,10 @@ class ServerGuard(SqliteGuard):
         own: RunnableConfig = config or {}
         configurable = own.get("configurable") or {}
         thread = thread_of(configurable.get("thread_id"))
-        user = run_owner_id("user", None, {}, own, None)
+        # Without `auth` both are empty, but for what a client says.
+        user = configurable.get("langgraph_auth_user_id") or configurable.get("user_id")
         with self.threads.transaction(write=write):
-            if user is not None:
+            if user:
                 self.threads.enter(user_of(user), thread, claim=write)
             yield {**own, "configurable": {**configurable, "thread_id": thread}}, None, thread
 
@@ -59,7 +59,7 @@ class ServerGuard(SqliteGuard):
 async def open_checkpointer(
     path: str | os.PathLike[str], *, busy_timeout: float = 30.0
 ) -> AsyncIterator[BaseCheckpointSaver[str]]:
-    """Open the sessions of a folder as the checkpointer of a LangGraph server; close them at the end.
+    """Open the sessions of a folder as the checkpointer of a LangGraph server, and close them.
 
     Name a function that returns it as `checkpointer.path` in `langgraph.json`. `open_sessions` on
     the same folder lists the threads, by user.
