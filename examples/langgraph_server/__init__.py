@@ -1,6 +1,6 @@
 """The coffee roaster's assistant on a LangGraph server; see `docs/langgraph_server.md`.
 
-    pip install '.[server]'
+    pip install "langgraph-cli[inmem]"
     cd examples/langgraph_server
     langgraph dev --no-browser
 
