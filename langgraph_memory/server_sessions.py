@@ -8,8 +8,9 @@ thread alone. So a config without a user is the server's own, and is trusted.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -44,11 +45,22 @@ class ServerGuard(SqliteGuard):
         """Delete a thread, whosever it is: the server has asked whether that is allowed."""
         self.threads.remove(None, thread_of(thread_id))
 
-    adelete_thread: Any = in_thread(delete_thread)
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints of some runs: another run takes their place."""
+        theirs = (
+            "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE"
+            " json_extract(CAST(metadata AS TEXT), '$.run_id') IN (SELECT value FROM json_each(?))"
+        )
+        place = "(thread_id, checkpoint_ns, checkpoint_id)"
+        with self.threads.transaction(write=True) as conn:
+            for table in ("writes", "checkpoints"):
+                query = f"DELETE FROM {table} WHERE {place} IN ({theirs})"
+                conn.execute(query, (json.dumps([*run_ids]),))
 
-    # The server looks which of these a saver has; the one behind has none of them.
-    delete_for_runs = BaseCheckpointSaver.delete_for_runs
-    adelete_for_runs = BaseCheckpointSaver.adelete_for_runs
+    adelete_thread: Any = in_thread(delete_thread)
+    adelete_for_runs: Any = in_thread(delete_for_runs)
+
+    # The server looks which of these a saver has, and has a way of its own to copy.
     copy_thread = BaseCheckpointSaver.copy_thread
     acopy_thread = BaseCheckpointSaver.acopy_thread
     prune = BaseCheckpointSaver.prune

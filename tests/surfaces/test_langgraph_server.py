@@ -308,6 +308,8 @@ async def test_a_server_that_is_started_anew_remembers_and_one_without_auth_need
     assert "does not say whose memory it uses" in await refusal(anyone)
     state = await anyone.threads.get_state(thread)
     assert state["values"]["messages"][0]["content"] == ORDER
+    found = await anyone.store.search_items(["memory", "user"], query="Colombia")
+    assert any(ORDER in str(item["value"]) for item in found["items"])  # as Studio shows it
     other = {"config": {"configurable": {"user_id": BO}}}
     refused = await anyone.runs.wait(
         thread, "shop", input=saying(AGAIN), raise_error=False, **other
