@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from langgraph_memory.records import Source as Source
     from langgraph_memory.replies import SavingReply as SavingReply
     from langgraph_memory.reply_stream import ReplyStream as ReplyStream
+    from langgraph_memory.server_sessions import open_checkpointer as open_checkpointer
     from langgraph_memory.sessions import Session as Session
     from langgraph_memory.sessions import Sessions as Sessions
     from langgraph_memory.sessions import open_sessions as open_sessions
@@ -76,6 +77,7 @@ _MODULE_OF = {
     "OpenEpisode": "open_episode",
     "Rating": "episodic",
     "UniversalSentenceEncoder": "embedding",
+    "open_checkpointer": "server_sessions",
     "open_store": "store.chroma",
 } | {
     name: module

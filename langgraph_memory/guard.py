@@ -32,7 +32,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
 from langchain_core.messages import HumanMessage
@@ -152,15 +152,17 @@ def _storable(name: str, text: str) -> str:
         raise ConfigurationError(f"{name}={text!r} is not valid Unicode text") from error
 
 
-def _signed(config: RunnableConfig, user: str, thread: str) -> RunnableConfig:
+def _signed(config: RunnableConfig, user: str | None, thread: str) -> RunnableConfig:
     """Return `config` with its user, so that a config which the saver gave can be used again."""
+    if user is None:
+        return config
     owned = _OwnedThread(thread)
     owned.user = user
     configurable = {**config["configurable"], "user_id": user, "thread_id": owned}
     return {**config, "configurable": configurable}
 
 
-def _signed_tuple(found: CheckpointTuple, user: str, thread: str) -> CheckpointTuple:
+def _signed_tuple(found: CheckpointTuple, user: str | None, thread: str) -> CheckpointTuple:
     parent = found.parent_config
     return found._replace(
         config=_signed(found.config, user, thread),
@@ -263,6 +265,12 @@ class Threads:
                     f"thread {thread!r} was written without a guard, so nobody knows whose it is; "
                     f"if it is this user's, say so once: sessions.adopt(user, {thread!r})"
                 )
+            return self.enter(user, thread, claim=claim)
+
+    def enter(self, user: str, thread: str, *, claim: bool) -> bool:
+        """Do as `admit`, where a thread of nobody's is known to be this user's to take."""
+        with self.transaction(write=claim) as conn:
+            owner = self._owner(conn, thread)
             if owner is None and claim:
                 self._claim(conn, user, thread, utc_now())
                 owner = self._owner(conn, thread)
@@ -294,10 +302,10 @@ class Threads:
             found = [_session(*row) for row in conn.execute(query, (user,))]
         return sorted(found, key=lambda session: session.updated_at, reverse=True)
 
-    def remove(self, user: str, thread: str) -> bool:
-        """Delete a user's thread from the database, and from its log."""
+    def remove(self, user: str | None, thread: str) -> bool:
+        """Delete a thread from the database, and from its log; if a user is named, only theirs."""
         with self.transaction(write=True) as conn:
-            if not self.admit(user, thread, claim=False):
+            if user is not None and not self.admit(user, thread, claim=False):
                 return False
             for table in ("checkpoints", "writes", "threads"):
                 conn.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread,))
@@ -346,8 +354,11 @@ class Guard(BaseCheckpointSaver[str]):
     @contextmanager
     def _admitted(
         self, config: RunnableConfig | None, *, write: bool
-    ) -> Iterator[tuple[RunnableConfig, str, str]]:
-        """Check whose thread it is, and hold the transaction for the read or write."""
+    ) -> Iterator[tuple[RunnableConfig, str | None, str]]:
+        """Check whose thread it is, and hold the transaction for the read or write.
+
+        Yields the config to read or write with, the user to sign what is read, and the thread.
+        """
         user, thread = _identify(config)
         with self.threads.transaction(write=write):
             self.threads.admit(user, thread, claim=write)
@@ -436,7 +447,7 @@ class Guard(BaseCheckpointSaver[str]):
     aput_writes: Any = in_thread(put_writes)
     aget_delta_channel_history: Any = in_thread(get_delta_channel_history)
 
-    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise ConfigurationError(
             "a checkpointer is not told whose threads these are; to delete one, use "
             "sessions.delete(user, thread_id)"

@@ -175,7 +175,10 @@ def run_user(given: Scope | None, state: Any, config: Mapping[str, Any], runtime
     Raises:
         MissingUserError: If nothing in the run names a user; the message shows the line to add.
     """
-    user = run_owner_id("user", given, state, config, runtime)
+    try:
+        user = run_owner_id("user", given, state, config, runtime)
+    except MissingUserError:  # an empty id, as a LangGraph server without `auth` writes it
+        user = None
     if user is None:
         raise MissingUserError(
             "this run does not say whose memory it uses. Add one of:\n"
@@ -190,4 +193,7 @@ def run_user(given: Scope | None, state: Any, config: Mapping[str, Any], runtime
 def _authenticated_user(configurable: Mapping[str, Any], runtime: Any) -> object:
     server_user = getattr(getattr(runtime, "server_info", None), "user", None)
     identity: object = getattr(server_user, "identity", None)
-    return identity if identity is not None else configurable.get("langgraph_auth_user_id")
+    if identity is not None:
+        return identity
+    # Where nobody has to say who they are, a server writes an empty id: nobody is authenticated.
+    return configurable.get("langgraph_auth_user_id") or None

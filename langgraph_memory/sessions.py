@@ -41,9 +41,12 @@ class Sessions:
     in a thread.
     """
 
-    def __init__(self, path: str, *, busy_timeout: float = 30.0) -> None:
+    def __init__(
+        self, path: str, *, busy_timeout: float = 30.0, guard: type[SqliteGuard] = SqliteGuard
+    ) -> None:
         self._path = path
         self._busy_timeout = busy_timeout
+        self._guard = guard
         self._lock = threading.Lock()
         self._saver: SqliteGuard | None = None
         self._closed = False
@@ -128,7 +131,8 @@ class Sessions:
             if self._closed:
                 raise ConfigurationError(f"sessions in {self._path} are closed")
             if self._saver is None:
-                self._saver = _open_sqlite(_database_file(self._path), self._busy_timeout)
+                file = _database_file(self._path)
+                self._saver = _open_sqlite(file, self._busy_timeout, self._guard)
             return self._saver
 
 
@@ -151,15 +155,18 @@ def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -
         ...     sessions.config(user="c-2291", thread_id="monday")["configurable"]
         {'thread_id': 'monday', 'user_id': 'c-2291'}
     """
+    return Sessions(place_of(path), busy_timeout=busy_timeout)
+
+
+def place_of(path: str | os.PathLike[str]) -> str:
+    """Return where sessions lie: the folder of this moment is meant, wherever it is first used."""
     text = os.fspath(path)
     if not text or _URL.match(text):
         raise ConfigurationError(
             "open_sessions takes the path of a folder or an SQLite file; only a path is supported "
             f"in this version, got {text.partition('://')[0]!r}"
         )
-    # The folder of this moment is meant, wherever the process is when it is first used.
-    place = text if text == ":memory:" else os.path.abspath(text)
-    return Sessions(place, busy_timeout=busy_timeout)
+    return text if text == ":memory:" else os.path.abspath(text)
 
 
 def _database_file(path: str) -> str:
@@ -176,9 +183,9 @@ def _database_file(path: str) -> str:
     return str(file)
 
 
-def _open_sqlite(path: str, busy_timeout: float) -> SqliteGuard:
+def _open_sqlite(path: str, busy_timeout: float, guard: type[SqliteGuard]) -> SqliteGuard:
     threads = Threads(path, busy_timeout)
-    saver = SqliteGuard(threads)
+    saver = guard(threads)
     try:
         with sqlite_errors(path):
             saver.setup()

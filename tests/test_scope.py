@@ -189,6 +189,7 @@ def configured(**configurable: Any) -> dict[str, Any]:
         (None, configured(langgraph_auth_user_id="auth"), None, "auth"),
         (None, configured(langgraph_auth_user_id="auth"), runtime(None, "server"), "server"),
         (None, configured(user_id="u", langgraph_auth_user_id="u"), runtime(Context("u")), "u"),
+        (None, configured(user_id="u", langgraph_auth_user_id=""), None, "u"),  # no auth
         (None, configured(user_id="7"), runtime(Context(7)), "7"),
         (lambda state, config: state["customer"], {}, None, "customer"),
         (lambda state, config: config["configurable"]["who"], configured(who=3), None, "3"),
@@ -225,7 +226,14 @@ def test_a_run_that_names_two_users_is_refused_unless_the_node_says_which(
 
 
 @pytest.mark.parametrize(
-    "config", [{}, configured(), configured(thread_id="t"), {"configurable": None}]
+    "config",
+    [
+        {},
+        configured(),
+        configured(thread_id="t"),
+        configured(langgraph_auth_user_id=""),
+        {"configurable": None},
+    ],
 )
 @pytest.mark.parametrize("run", [None, runtime(), runtime(Context()), runtime({"user": "u"})])
 def test_a_run_that_names_no_user_is_an_error_that_shows_the_line_to_add(

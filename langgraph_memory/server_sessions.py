@@ -1,0 +1,95 @@
+"""Sessions on a LangGraph server: the checkpointer that `langgraph.json` names.
+
+There the server says who may read and write a thread, by the rules in its `auth`, and only then
+asks its checkpointer: for a run with the run's config, which names the user, for all else with the
+thread alone. So a config without a user is the server's own, and is trusted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from langgraph_memory.guard import SqliteGuard, in_thread, thread_of, user_of
+from langgraph_memory.sessions import Sessions, place_of
+
+
+class ServerGuard(SqliteGuard):
+    """The guard, where a server has asked before whether a thread may be read or written.
+
+    A run claims its thread for its user, and is refused in another user's.
+    """
+
+    @contextmanager
+    def _admitted(
+        self, config: RunnableConfig | None, *, write: bool
+    ) -> Iterator[tuple[RunnableConfig, str | None, str]]:
+        own: RunnableConfig = config or {}
+        configurable = own.get("configurable") or {}
+        thread = thread_of(configurable.get("thread_id"))
+        # Without `auth` both are empty, but for what a client says.
+        user = configurable.get("langgraph_auth_user_id") or configurable.get("user_id")
+        with self.threads.transaction(write=write):
+            if user:
+                self.threads.enter(user_of(user), thread, claim=write)
+            yield {**own, "configurable": {**configurable, "thread_id": thread}}, None, thread
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a thread, whosever it is: the server has asked whether that is allowed."""
+        self.threads.remove(None, thread_of(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints of some runs: another run takes their place."""
+        theirs = (
+            "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE"
+            " json_extract(CAST(metadata AS TEXT), '$.run_id') IN (SELECT value FROM json_each(?))"
+        )
+        place = "(thread_id, checkpoint_ns, checkpoint_id)"
+        with self.threads.transaction(write=True) as conn:
+            for table in ("writes", "checkpoints"):
+                query = f"DELETE FROM {table} WHERE {place} IN ({theirs})"
+                conn.execute(query, (json.dumps([*run_ids]),))
+
+    adelete_thread: Any = in_thread(delete_thread)
+    adelete_for_runs: Any = in_thread(delete_for_runs)
+
+    # The server looks which of these a saver has, and has a way of its own to copy.
+    copy_thread = BaseCheckpointSaver.copy_thread
+    acopy_thread = BaseCheckpointSaver.acopy_thread
+    prune = BaseCheckpointSaver.prune
+    aprune = BaseCheckpointSaver.aprune
+
+
+@asynccontextmanager
+async def open_checkpointer(
+    path: str | os.PathLike[str], *, busy_timeout: float = 30.0
+) -> AsyncIterator[BaseCheckpointSaver[str]]:
+    """Open the sessions of a folder as the checkpointer of a LangGraph server, and close them.
+
+    Name a function that returns it as `checkpointer.path` in `langgraph.json`. `open_sessions` on
+    the same folder lists the threads, by user.
+
+    Args:
+        path: As `open_sessions` takes it.
+        busy_timeout: Likewise.
+
+    Raises:
+        StoreError: If the database cannot be opened and written.
+
+    Example:
+        >>> async def main():
+        ...     async with open_checkpointer("./memory") as saver:
+        ...         return await saver.aget_tuple({"configurable": {"thread_id": "monday"}})
+        >>> asyncio.run(main()) is None
+        True
+    """
+    place = await asyncio.to_thread(place_of, path)
+    async with Sessions(place, busy_timeout=busy_timeout, guard=ServerGuard) as sessions:
+        yield sessions.checkpointer
