@@ -25,7 +25,9 @@ Vectors = NDArray[np.float32]
 """An array of shape `(texts, dimensions)`, every row of length 1."""
 
 EmbedFunction = Callable[[Sequence[str]], list[list[float]]]
+"""From texts to their vectors, all of one length; they are brought to length 1."""
 AsyncEmbedFunction = Callable[[Sequence[str]], Awaitable[list[list[float]]]]
+"""The same, to be awaited."""
 Embed = Embeddings | EmbedFunction | AsyncEmbedFunction | str
 """What `embed=` takes: LangChain embeddings, a function, or a string such as
 `"openai:text-embedding-3-small"`."""

@@ -72,7 +72,13 @@ class RegisteredStore:
         ttl: TTLConfig | None = None,
         clock: Clock | None = None,
     ) -> AsyncIterator[BaseStore]:
-        """Make a fresh store, and let go of it at the end."""
+        """Make a fresh store, and let go of it at the end.
+
+        Args:
+            index: Given to the factory if it takes one.
+            ttl: Likewise.
+            clock: Likewise.
+        """
         offered = {"index": index, "ttl": ttl, "clock": clock}
         wanted = {name: offered[name] for name in self.parameters & offered.keys()}
         async with _entered(self.factory, wanted) as store:
