@@ -143,6 +143,7 @@ class Note(_Stored):
     updated_at: datetime
     """When it was last said or changed."""
     valid_from: datetime
+    """Since when it holds."""
     valid_until: datetime | None = None
     """When it was superseded, or will be over; `None` while it holds."""
     own_end: datetime | None = None

@@ -73,7 +73,8 @@ def signature(function: Callable[..., Any], shown_as: str) -> str:
     parameters = list(inspect.signature(function).parameters.values())
     given = [p for p in parameters if p.name not in ("self", "cls")]
     returned = inspect.signature(function).return_annotation
-    result = "" if returned is inspect.Signature.empty else f" -> {returned}"
+    made = shown_as.startswith("class ") or returned is inspect.Signature.empty
+    result = "" if made else f" -> {returned}"
     parts = [in_double_quotes(part) for part in _parts(given)]
     line = f"{shown_as}({', '.join(parts)}){result}"
     if len(line) <= _WIDTH:
@@ -104,6 +105,13 @@ def _default(value: object) -> str:
 def in_double_quotes(code: str) -> str:
     """Return code as it is written here; Python's own `repr` and `unparse` use single quotes."""
     return code if '"' in code else code.replace("'", '"')
+
+
+def bases(owner: type) -> list[str]:
+    """Return what a class is made of, as its source has it, but for what is private."""
+    [node] = ast.parse(dedent(inspect.getsource(owner))).body
+    named = [ast.unparse(base) for base in node.bases] if isinstance(node, ast.ClassDef) else []
+    return [base for base in named if not base.startswith(("_", "Generic["))]
 
 
 @dataclass(frozen=True, slots=True)

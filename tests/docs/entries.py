@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tests.docs.docstrings import Attribute, Docstring, attributes, bullets, signature
+from tests.docs.docstrings import Attribute, Docstring, attributes, bases, bullets, signature
 from tests.docs.documents import ROOT
 
 _PACKAGE = "langgraph_memory"
@@ -81,8 +81,8 @@ class Entry:
             kind = "class"
         if self.called is not None:
             return signature(self.called, f"{kind} {name}")
-        bases = [each.__name__ for each in self.documented.__bases__ if each is not object]
-        return f"class {name}({', '.join(bases)})" if bases else f"class {name}"
+        made_of = bases(self.documented)
+        return f"class {name}({', '.join(made_of)})" if made_of else f"class {name}"
 
     @property
     def code(self) -> str:
@@ -130,7 +130,8 @@ def _members(file: str, owner: type) -> Iterator[Entry]:
     for each in _own(owner):
         for name, member in vars(each).items():
             function = _function(member)
-            documented = function is not None and (function.__doc__ or "")
+            ours = str(getattr(function, "__module__", "")).startswith(_PACKAGE)
+            documented = ours and (function.__doc__ or "")
             if name.startswith("_") or name in seen or not documented or name in _STORED_FORM:
                 continue
             seen.add(name)

@@ -63,7 +63,7 @@ PAGES = (
         "Nodes, middleware and callbacks",
         "Memory around a node of any graph, in an agent of `create_agent`, and around every run. "
         "[Middleware](../middleware.md) and [the rolling summary](../summary.md) have pages of "
-        "their own.",
+        "their own. What is said of `SavingReply` is what the model reads.",
         (
             "MemoryState",
             "recall_node",
