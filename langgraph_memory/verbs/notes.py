@@ -145,6 +145,7 @@ class Notes(Verbs):
 
         Raises:
             RecordNotFoundError: If the user has no active note with this id.
+            ConfigurationError: If another active note of its kind says this already.
         """
         owner, editor = writer(user, project, agent), check_id("user", user)
         changes = arguments.edits(

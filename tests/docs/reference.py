@@ -36,7 +36,9 @@ PAGES = (
         "memory",
         "Memory",
         "The verbs. Each has an async form, `arecall` of `recall`, with the same arguments; after "
-        "the first argument all are keywords.",
+        "the first argument all are keywords. Any of them raises a `ConfigurationError` for an "
+        "argument that it cannot take, and a `StoreError` where the store fails; what else may go "
+        "wrong is said with each. Times that are given or returned are aware.",
         ("Memory", "OpenEpisode"),
     ),
     Page(
@@ -174,7 +176,7 @@ def pages() -> dict[Path, str]:
         here = {**places, **own}  # more than one page has a `Report`
         listed = aliases if page.file == _TYPES else {}
         parts = [
-            _head(page, entries, listed),
+            _head(page, entries, listed, here),
             *(part for entry in entries for part in entry.parts(here)),
         ]
         parts += [part for alias in listed.items() for part in _alias_parts(*alias, here)]
@@ -193,14 +195,18 @@ def main() -> None:
 
 
 def _head(
-    page: Page, entries: Sequence[Entry], aliases: Mapping[str, tuple[str, Attribute]]
+    page: Page,
+    entries: Sequence[Entry],
+    aliases: Mapping[str, tuple[str, Attribute]],
+    places: Mapping[str, str],
 ) -> str:
     shown = {
         part.name: part.docstring.summary for entry in entries for part in (entry, *entry.members)
     }
     shown |= {name: alias.text for name, (_, alias) in aliases.items()}
     listed = [f"- [`{name}`](#{anchor(name)}): {summary}" for name, summary in shown.items()]
-    return "\n\n".join([_MADE, f"# {page.title}", page.text, "\n".join(listed)])
+    text = linked(page.text, places)
+    return "\n\n".join([_MADE, f"# {page.title}", text, "\n".join(listed)])
 
 
 def _aliases(entries: Iterable[Entry]) -> dict[str, tuple[str, Attribute]]:

@@ -180,6 +180,25 @@ def test_what_mem0_extracted_becomes_notes_with_their_versions(
 
 
 @needs_mem0
+def test_memories_that_say_the_same_become_one_note(
+    old: Any, memory: Memory, clock: ManualClock
+) -> None:
+    [tea] = [found for found in all_of(old, "ana") if "tea" in found["memory"]]
+    [city] = [found for found in all_of(old, "ana") if "Rosario" in found["memory"]]
+    old.update(tea["id"], text="lives in Rosario")
+    old.update(tea["id"], text="likes coffee")
+    old.add("Likes  coffee", user_id="ana", infer=False)
+
+    MEM0.bring_over(all_of(old, "ana"), old.history, memory, clock, "ana", messages=False)
+    again = MEM0.bring_over(all_of(old, "ana"), old.history, memory, clock, "ana", messages=False)
+    assert again == 0
+    notes = notes_of(memory, "ana")
+    assert {"lives in Rosario", "likes coffee"} <= {note.text for note in notes}
+    assert [note.mentions for note in notes] == [1] * len(notes)
+    assert city["id"] in {note.metadata["mem0"] for note in notes}
+
+
+@needs_mem0
 def test_what_mem0_kept_without_a_model_becomes_messages(
     old: Any, memory: Memory, clock: ManualClock
 ) -> None:
