@@ -203,7 +203,10 @@ def _head(
     shown = {
         part.name: part.docstring.summary for entry in entries for part in (entry, *entry.members)
     }
-    shown |= {name: alias.text for name, (_, alias) in aliases.items()}
+    shown |= {
+        name: alias.text or in_double_quotes(f"`{alias.default}`")
+        for name, (_, alias) in aliases.items()
+    }
     listed = [f"- [`{name}`](#{anchor(name)}): {summary}" for name, summary in shown.items()]
     text = linked(page.text, places)
     return "\n\n".join([_MADE, f"# {page.title}", text, "\n".join(listed)])

@@ -47,15 +47,12 @@ def test_every_public_name_is_on_one_page() -> None:
         *(f"testing.{name}" for name in testing.__all__),
         *(f"testing.conformance.{name}" for name in conformance.__all__),
     ]
-    beside = [name for name in named.elements() if not name.startswith("mcp_server.")]
+    beside = [name for name in named.elements() if not name.startswith("mcp_")]
     assert sorted(beside) == sorted(expected)
 
 
 def test_every_name_is_said_something_about() -> None:
     assert [entry.name for entry in ENTRIES if not entry.docstring.text] == []
-    assert [
-        line for line in WRITTEN[REFERENCE / "types.md"].splitlines() if line[-2:] == ": "
-    ] == []
 
 
 @pytest.mark.parametrize("name", CALLED)
