@@ -76,12 +76,12 @@ class UniversalSentenceEncoder(Embeddings):
         return self._encoder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts, each independently of the others."""
+        """Return the vector of each text, 512 numbers; none depends on the others."""
         vectors: list[list[float]] = self.load().encode(list(texts)).tolist() if texts else []
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed one text."""
+        """Return the vector of one text, 512 numbers."""
         return self.embed_documents([text])[0]
 
 

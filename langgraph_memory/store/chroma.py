@@ -334,6 +334,7 @@ async def open_store(path: str | Path, **options: Any) -> AsyncIterator[ChromaSt
         **options: Likewise.
 
     Example:
+        >>> import asyncio
         >>> async def main():
         ...     async with open_store("./memory") as store:
         ...         await store.aput(("beans",), "1", {"text": "Colombia"})

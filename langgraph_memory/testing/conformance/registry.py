@@ -30,7 +30,7 @@ returns the time) that the store can be made with. What it does not take is not 
 
 @dataclass(frozen=True, eq=False)
 class RegisteredStore:
-    """A store to test; made by `store_test`."""
+    """A store to test; made by `store_test`, whose arguments its attributes are."""
 
     name: str
     factory: Factory
@@ -50,7 +50,7 @@ class RegisteredStore:
         return 5 * self.resolution
 
     def known_deviation(self, name: str) -> str | None:
-        """Return the reason why a test is known to fail, or None where it is to pass."""
+        """Return the reason why a test is known to fail, or `None` where it is to pass."""
         group = name.partition("[")[0]
         return self.known_deviations.get(name, self.known_deviations.get(group))
 

@@ -43,7 +43,9 @@ class Report:
     """What the tests found about one store."""
 
     store: str
+    """Its name."""
     results: tuple[TestResult, ...] = field(default=())
+    """What each test found."""
 
     @property
     def passed(self) -> bool:
