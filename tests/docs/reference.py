@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from langgraph_memory import errors, testing
@@ -200,16 +201,31 @@ def _head(
     aliases: Mapping[str, tuple[str, Attribute]],
     places: Mapping[str, str],
 ) -> str:
-    shown = {
-        part.name: part.docstring.summary for entry in entries for part in (entry, *entry.members)
-    }
-    shown |= {
-        name: alias.text or in_double_quotes(f"`{alias.default}`")
+    listed = [line for entry in entries for line in _listed(entry)]
+    listed += [
+        _line(name, alias.text or in_double_quotes(f"`{alias.default}`"))
         for name, (_, alias) in aliases.items()
-    }
-    listed = [f"- [`{name}`](#{anchor(name)}): {summary}" for name, summary in shown.items()]
+    ]
     text = linked(page.text, places)
     return "\n\n".join([_MADE, f"# {page.title}", text, "\n".join(listed)])
+
+
+def _listed(entry: Entry) -> Iterator[str]:
+    """Yield a line for a name and for each of its members, by what these are about."""
+    yield _line(entry.name, entry.docstring.summary)
+    modules = dict.fromkeys(member.module for member in entry.members)
+    for module in modules:
+        if len(modules) > 1:
+            yield f"\n{Docstring.of(import_module(module)).summary}\n"
+        for member in entry.members:
+            if member.module == module:
+                yield _line(member.name, member.docstring.summary)
+    if len(modules) > 1:
+        yield ""
+
+
+def _line(name: str, summary: str) -> str:
+    return f"- [`{name}`](#{anchor(name)}): {summary}"
 
 
 def _aliases(entries: Iterable[Entry]) -> dict[str, tuple[str, Attribute]]:
