@@ -5,7 +5,7 @@
 #   make test ARGS="-k recall"      with further arguments for pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix bench recall conformance kills clean
+.PHONY: help demo test check fix docs bench recall conformance kills clean
 
 BIN := .venv/bin
 CACHES := .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
@@ -29,6 +29,9 @@ check: .venv/installed ## Format, lint and types
 fix: .venv/installed ## Format, and repair what lint can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: .venv/installed ## Write docs/reference anew, from the docstrings
+	$(BIN)/python -m tests.docs.reference
 
 bench: .venv/installed-bench ## Measure latency, beside other libraries
 	$(BIN)/python -m benchmarks.latency $(ARGS)

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from langgraph_memory.tools import memory_tools as memory_tools
 
 __version__ = "0.1.0"
+"""The version of this package."""
 
 _MODULE_OF = {
     "ChromaStore": "store.chroma",

@@ -25,6 +25,7 @@ from langgraph_memory.errors import ConfigurationError, ModelError
 T = TypeVar("T")
 
 ChatModel = BaseChatModel | Runnable[Any, Any]
+"""A chat model of LangChain, or a chain that ends in one."""
 
 TAG_MEMORY = "langgraph_memory"
 """On the calls of models that a memory makes for itself."""

@@ -24,6 +24,7 @@ class CountingModel(Protocol):
 
 
 CountTokens = Callable[[str], int] | CountingModel
+"""A function that counts the tokens of a text, or a chat model, which can."""
 
 
 def approximate_tokens(text: str) -> int:

@@ -25,7 +25,9 @@ Vectors = NDArray[np.float32]
 """An array of shape `(texts, dimensions)`, every row of length 1."""
 
 EmbedFunction = Callable[[Sequence[str]], list[list[float]]]
+"""From texts to their vectors, all of one length; they are brought to length 1."""
 AsyncEmbedFunction = Callable[[Sequence[str]], Awaitable[list[list[float]]]]
+"""The same, to be awaited."""
 Embed = Embeddings | EmbedFunction | AsyncEmbedFunction | str
 """What `embed=` takes: LangChain embeddings, a function, or a string such as
 `"openai:text-embedding-3-small"`."""
@@ -74,12 +76,12 @@ class UniversalSentenceEncoder(Embeddings):
         return self._encoder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts, each independently of the others."""
+        """Return the vector of each text, 512 numbers; none depends on the others."""
         vectors: list[list[float]] = self.load().encode(list(texts)).tolist() if texts else []
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed one text."""
+        """Return the vector of one text, 512 numbers."""
         return self.embed_documents([text])[0]
 
 

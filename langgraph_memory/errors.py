@@ -6,7 +6,7 @@ LangGraphMemoryError
 │   ├── MissingUserError                      a run does not say whose memory it uses
 │   └── EmbedderMismatchError                 the directory was written with another embedder
 ├── RecordNotFoundError (also LookupError)    there is no such record to change
-├── ModelError                             the chat model failed, or said nothing readable
+├── ModelError                                the chat model failed, or said nothing readable
 ├── ThreadOwnerError (also PermissionError)   a thread belongs to another user
 └── StoreError                                Chroma or the disk failed; the cause is chained
     └── StoreLockedError                      another process owns the directory

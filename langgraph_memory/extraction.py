@@ -44,10 +44,13 @@ class Candidate:
     text: str
     kind: Kind
     slot: str | None
+    """What the note gives the one value of, such as "home city"."""
     importance: float
+    """0 (trivial) to 1 (critical)."""
     quote: str
     """Words of the message that it comes from."""
     said_by: Speaker
+    """Whose words they are."""
     valid_from: datetime
     """When it was said, or a later day from which it holds."""
     valid_until: datetime | None
@@ -57,6 +60,7 @@ class Candidate:
 
 
 Accept = Callable[[Candidate], Candidate | None]
+"""From a candidate to what is kept in its place (`dataclasses.replace` makes it), or `None`."""
 
 
 class ExtractedNote(BaseModel):

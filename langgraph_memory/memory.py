@@ -65,7 +65,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
             or `None` for no judgement.
 
     Example:
-        >>> from langgraph_memory.store.chroma import ChromaStore
+        >>> from langgraph_memory import ChromaStore
         >>> with Memory(ChromaStore.in_memory()) as memory:
         ...     _ = memory.remember("Drinks decaf after noon", user="c-2291", kind="preference")
         ...     memory.recall("decaf coffee", user="c-2291").hits[0].text

@@ -31,6 +31,7 @@ MARK = "langgraph_memory_block"
 
 M = TypeVar("M", bound=BaseMessage)
 Inject = Literal["user", "system"]
+"""Where a block goes: before the text of the latest user message, or into the system prompt."""
 
 _TEXT = rf"{re.escape(OPEN)}\n(?:(?!{re.escape(CLOSE)}).)*\n{re.escape(CLOSE)}"
 _BLOCK = re.compile(rf"\A{_TEXT}\n\n|\n\n{_TEXT}\Z", re.DOTALL)

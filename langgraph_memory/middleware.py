@@ -88,17 +88,18 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     Args:
         memory: The memory.
-        user: The user, or a function of state and config; else the run's own (see `scope`).
+        user: The user, or a function of state and config; else `user_id` of the run's context or
+            configurable, or the authenticated user.
         project: A project to read beside the user's memory, in the same way.
         agent: An agent to read beside it, in the same way.
         tools: `memory_tools` lets the model remember, recall and forget itself, for the same user,
             project and agent; `partial(memory_tools, owner="project")` for its project.
         tools_prompt: What the system prompt then says of the tools; the agent's own comes first.
         quotas: How many hits of each type the block gets.
-        max_tokens: The budget of the block.
+        max_tokens: How long the block may be.
         count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
             by default four characters are one token, or one that is Chinese.
-        timeout: How many seconds to wait for the store.
+        timeout: How many seconds to wait for the store; `None` waits for ever.
         on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
         from_reply: Whether to remember what a structured reply (`response_format=SavingReply`)
             proposes, and to leave its plain text in the messages.

@@ -59,6 +59,7 @@ from langgraph_memory.runs import (
 from langgraph_memory.scope import Scope, field_of
 
 Node = Callable[..., Any] | Runnable[Any, Any]
+"""What calls the model: a function, an async function, or a runnable."""
 
 
 def _beside(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -74,6 +75,7 @@ class MemoryState(MessagesState):
     """LangGraph's `MessagesState` with a channel for what was recalled."""
 
     memory: Annotated[dict[str, Any], _beside]
+    """What `recall_node` found, until `remember_node` clears it."""
 
 
 def recall_node(
@@ -96,16 +98,17 @@ def recall_node(
 
     Args:
         memory: The memory.
-        user: The user, or a function of state and config; else the run's own (see `scope`).
+        user: The user, or a function of state and config; else `user_id` of the run's context or
+            configurable, or the authenticated user.
         project: A project to read beside the user's memory, in the same way.
         agent: An agent to read beside it, in the same way.
         query: What to recall, from a state without `messages`. Else it is the latest user message,
             and once more with the answer before it where that message says little.
         quotas: How many hits of each type the block gets.
-        max_tokens: The budget of the block.
+        max_tokens: How long the block may be.
         count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
             by default four characters are one token, or one that is Chinese.
-        timeout: How many seconds to wait for the store.
+        timeout: How many seconds to wait for the store; `None` waits for ever.
         on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
     """
     check_memory(memory)
@@ -153,7 +156,8 @@ def remember_node(
 
     Args:
         memory: The memory.
-        user: The user, or a function of state and config; else the run's own (see `scope`).
+        user: The user, or a function of state and config; else `user_id` of the run's context or
+            configurable, or the authenticated user.
         reply: The answer, from a state without `messages`; the question is `recall_node`'s query.
         from_reply: Whether to remember what a structured reply (`SavingReply`) proposes, and to
             leave its plain text in the messages. It may also lie in the state, as `reply` or

@@ -58,7 +58,9 @@ class OpenEpisode:
         self.approach = ""
         """How the task is done."""
         self.outcome: Outcome = "completed"
+        """How it ends, unless it raises."""
         self.notes = ""
+        """Anything else."""
         self.token_cost: int | None = None
         """Tokens that the models reported."""
         self.quality_score: float | None = None

@@ -32,7 +32,9 @@ from langgraph_memory.scope import check_id
 logger = logging.getLogger(__name__)
 
 Metadata = Mapping[str, Any]
+"""What a run's config says in `metadata`, with what LangGraph adds."""
 UserOf = Callable[[Metadata], str | None]
+"""From a run's metadata to its user; `None` is refused."""
 
 _NODE_TAG = "graph:step:"  # LangGraph gives it to the runs of its nodes
 

@@ -25,23 +25,27 @@ if TYPE_CHECKING:
     from langgraph_memory.counting import CountTokens
 
 Kind = Literal["preference", "fact", "instruction", "decision", "lesson"]
+"""What a note is; a `lesson` is what reflection draws from episodes."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Status = Literal["active", "superseded", "proposed", "archived"]
+"""Of a note. `superseded` gave way to another, `proposed` waits for a person's approval, `archived`
+was put away: none of these is recalled."""
 STATUSES: tuple[Status, ...] = get_args(Status)
-"""`proposed` waits for a person's approval; `archived` was put away. Neither is recalled."""
 
 Speaker = Literal["user", "assistant"]
+"""The role of who said something."""
 
 Outcome = Literal["completed", "success", "partial", "failure", "cancelled", "interrupted"]
+"""How a task ended. `completed`: no error, and nobody judged it; `interrupted`: it may go on."""
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-"""`completed` means: no error, and nobody judged it."""
 
 GLOBAL_ID = 16
 """Characters from which on a message's id is one in all threads, as UUIDs and the ids of providers
 are; shorter ones are a client's own count, that begins anew in each thread."""
 
 Action = Literal["add", "reinforce", "supersede", "update", "retire", "archive", "restore"]
+"""What was done: `reinforce` is what was said again, `retire` what gave way to a like one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,9 @@ class _Stored:
     id: str
     """Its key; given once, it never changes."""
     owner: Owner
+    """Whose it is: `owner.kind` and `owner.id`."""
     created_at: datetime
+    """When it was said, ended or added, in UTC."""
 
     def to_value(self) -> dict[str, Any]:
         """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
@@ -128,6 +134,7 @@ class Note(_Stored):
     pinned: bool = False
     """Whether it is in every prompt."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values of the caller's own."""
     status: Status = "active"
     version: int = 1
     """Counts the texts that this note has had; older ones are kept as `id@1`, `id@2`, ..."""
@@ -140,11 +147,13 @@ class Note(_Stored):
     updated_at: datetime
     """When it was last said or changed."""
     valid_from: datetime
+    """Since when it holds."""
     valid_until: datetime | None = None
     """When it was superseded, or will be over; `None` while it holds."""
     own_end: datetime | None = None
     """When a version that was superseded would have been over by itself."""
     superseded_by: str | None = None
+    """The id of the note that took its place."""
     sources: tuple[str, ...] = ()
     """Ids of the messages that it comes from; of a lesson, ids of episodes."""
     quote: str = ""
@@ -232,7 +241,9 @@ class Episode(_Stored):
     type: ClassVar[RecordType] = "episode"
 
     task: str
+    """What was to be done."""
     approach: str = ""
+    """How it was done, such as the tools that were called."""
     outcome: Outcome = "completed"
     duration_ms: int | None = None
     token_cost: int | None = None
@@ -241,6 +252,7 @@ class Episode(_Stored):
     """0 to 1; `None` until somebody judges it."""
     notes: str = ""
     error: str | None = None
+    """What went wrong: the last line of a traceback."""
     thread_id: str | None = None
     lessons: tuple[str, ...] = ()
     """Ids of the notes that were drawn from it."""
@@ -327,6 +339,7 @@ class Source(_Stored):
     author: str = ""
     """The user who added it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values of the caller's own."""
 
     @staticmethod
     def id_of(source: str) -> str:
@@ -363,6 +376,7 @@ class Document(_Stored):
     author: str = ""
     """The user who added it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values of the caller's own."""
 
     @staticmethod
     def id_of(source: str, edition: str, position: int) -> str:
@@ -381,6 +395,7 @@ class Document(_Stored):
 
 
 Record = Note | Message | Episode | Document | Source | Extraction
+"""Whatever a memory holds."""
 RECORD_CLASSES: dict[RecordType, type[Record]] = {
     "note": Note,
     "message": Message,
@@ -400,7 +415,9 @@ class Hit(Generic[Found_co]):
     """A record that a query found."""
 
     record: Found_co
+    """The note, message, episode, document that was found."""
     text: str
+    """Its text."""
     score: float
     """What it is ranked by; higher is better."""
     parts: Mapping[str, float]
@@ -442,7 +459,7 @@ class Recalled:
         """Return the block that a model reads; empty only when the memory is empty.
 
         Args:
-            max_tokens: The budget.
+            max_tokens: How long it may be.
             count_tokens: Counts tokens: a function of a text, or the chat model that reads the
                 block; by default four characters are one token, or one that is Chinese.
         """
@@ -467,9 +484,11 @@ class Change(Generic[Changed_co]):
 
     action: Action
     record: Changed_co
+    """The record as it is now."""
     previous: Changed_co | None = None
     """The record as it was before."""
     reason: str = ""
+    """Why it was done, in a few words."""
 
     @property
     def id(self) -> str:
@@ -485,6 +504,7 @@ class Receipt:
     """What was deleted."""
 
     ids: tuple[str, ...] = ()
+    """Ids of the records."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """How many records of each type."""
 

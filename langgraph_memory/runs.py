@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OnError = Literal["log", "raise"]
+"""What becomes of a recall that fails."""
 
 CANDIDATES = 50
 """Hits asked for, of which the quotas choose."""

@@ -15,12 +15,14 @@ from typing import Any, Literal, get_args
 from langgraph_memory.errors import ConfigurationError, MissingUserError
 
 OwnerKind = Literal["user", "project", "agent"]
+"""Who may own a record."""
 RecordType = Literal["note", "episode", "message", "document", "source", "extraction"]
+"""What a record is. A `source` says which documents hold, and `extraction` is the package's own
+book-keeping."""
 RECORD_TYPES: tuple[RecordType, ...] = get_args(RecordType)
 
 TYPES: tuple[RecordType, ...] = ("note", "message", "episode", "document")
-"""The types of what is known. A `source` says which documents hold, and `extraction` is the
-package's own book-keeping."""
+"""The types of what is known."""
 
 ROOT = "memory"
 """First label of every namespace of this package."""

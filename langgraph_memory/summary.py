@@ -47,6 +47,7 @@ class SummaryState(MessagesState):
     """LangGraph's `MessagesState` with a channel for the summary of what is no longer in it."""
 
     summary: Annotated[str, _latest]
+    """What was folded, as a text; empty until something is."""
 
 
 def summary_node(

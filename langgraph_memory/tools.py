@@ -50,7 +50,8 @@ def memory_tools(
 
     Args:
         memory: The memory. Without a store of its own it uses the run's.
-        user: The user, or a function of state and config; else the run's own (see `scope`).
+        user: The user, or a function of state and config; else `user_id` of the run's context or
+            configurable, or the authenticated user.
         project: A project that `recall` reads beside the user's memory, in the same way.
         agent: An agent that it reads beside it, in the same way.
         owner: Whose notes the other three tools write, list and delete: those of the run's user, or
@@ -59,7 +60,7 @@ def memory_tools(
         limit_per_run: How often each tool may be called after one message of the user.
 
     Example:
-        >>> from langgraph_memory.store.chroma import ChromaStore
+        >>> from langgraph_memory import ChromaStore, Memory
         >>> with Memory(ChromaStore.in_memory()) as memory:
         ...     remember, recall, *_ = memory_tools(memory, user="c-2291")
         ...     _ = remember.invoke({"text": "Drinks decaf after noon"})

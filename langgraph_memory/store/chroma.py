@@ -61,7 +61,7 @@ class ChromaStore(BaseStore):
         ttl: LangGraph's `TTLConfig`: how long items live that are put without one, whether reads
             prolong that (unless told otherwise, they do), whether what has expired is left out of
             reads before it is swept. Times are in minutes.
-        cache_bytes: How much memory the partitions kept for searching may take.
+        cache_bytes: How many bytes of memory the partitions kept for searching may take.
         partition_limit: How many rows a namespace, or all that a search looks through, may have to
             be kept in memory and searched exactly. Above it Chroma's index answers, which is
             approximate; the result of `search` says so: `found.exact`.
@@ -123,7 +123,16 @@ class ChromaStore(BaseStore):
         partition_limit: int = PARTITION_ROWS,
         clock: Clock = utc_now,
     ) -> Self:
-        """Return a store that is gone when it is closed; nobody else sees it."""
+        """Return a store that is gone when it is closed; nobody else sees it.
+
+        Args:
+            embed: As for `ChromaStore`.
+            index: As for `ChromaStore`.
+            ttl: As for `ChromaStore`.
+            cache_bytes: As for `ChromaStore`.
+            partition_limit: As for `ChromaStore`.
+            clock: As for `ChromaStore`.
+        """
         store = cls.__new__(cls)
         store._configure(embed, index, ttl, clock)
         store._use(open_in_memory(Limits(cache_bytes, partition_limit)))
@@ -325,6 +334,7 @@ async def open_store(path: str | Path, **options: Any) -> AsyncIterator[ChromaSt
         **options: Likewise.
 
     Example:
+        >>> import asyncio
         >>> async def main():
         ...     async with open_store("./memory") as store:
         ...         await store.aput(("beans",), "1", {"text": "Colombia"})

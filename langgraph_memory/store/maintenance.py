@@ -39,7 +39,9 @@ class Report:
     vectors: int
     """How many of them have a vector, in the end."""
     found: tuple[str, ...] = ()
+    """What was wrong."""
     done: tuple[str, ...] = ()
+    """What was done."""
 
 
 def doctor(

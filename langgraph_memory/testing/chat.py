@@ -110,7 +110,13 @@ class ScriptedChatModel(BaseChatModel):
         tool_choice: str | dict[str, Any] | bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return this model with tools; it shares script and `calls` with this one."""
+        """Return this model with tools; it shares script and `calls` with this one.
+
+        Args:
+            tools: As `BaseChatModel.bind_tools` takes them.
+            tool_choice: The name of the tool that a structured output is for.
+            **kwargs: Bound to each call, as `response_format=` is.
+        """
         formatted = [convert_to_openai_tool(tool) for tool in tools]
         return self.bind(tools=formatted, tool_choice=tool_choice, **kwargs)
 

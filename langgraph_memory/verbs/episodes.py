@@ -50,8 +50,8 @@ class Episodes(Reading, Reflecting):
             error: What went wrong.
             thread_id: The session it belongs to.
             turn_id: The id of the user's message that began it; the same turn of the same thread
-                has one episode, however often it is logged: what is logged later is merged into
-                what is kept (see `episodic.merged`).
+                has one episode, however often it is logged: of what is kept, its time and its
+                judgement stay, and what is logged later is added.
         """
         episode = arguments.episode(
             task,

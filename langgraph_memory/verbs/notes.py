@@ -130,11 +130,22 @@ class Notes(Verbs):
     ) -> Change:
         """Change an active note; what is not given stays.
 
-        A new text or kind is a new version: the old one stays as `id@1`. With `project` or `agent`
-        it is one of theirs.
+        A new text or kind is a new version: the old one stays as `id@1`.
+
+        Args:
+            id: The note's id.
+            user: Whose note it is; with `project` or `agent`, who changes it.
+            text: Its new text.
+            kind: Its new kind.
+            importance: 0 (trivial) to 1 (critical).
+            pinned: Whether it is in every prompt.
+            metadata: In place of all that it has.
+            project: The project whose note it is, instead of the user.
+            agent: The agent whose note it is, instead of the user.
 
         Raises:
             RecordNotFoundError: If the user has no active note with this id.
+            ConfigurationError: If another active note of its kind says this already.
         """
         owner, editor = writer(user, project, agent), check_id("user", user)
         changes = arguments.edits(

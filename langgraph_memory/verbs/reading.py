@@ -17,7 +17,8 @@ from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
 from langgraph_memory.verbs.base import Verbs
 
-Records = list[Record]  # in the class, `list` is a verb
+Records = list[Record]
+"""A list; in the class, `list` is a verb."""
 
 
 class Reading(Verbs):
@@ -57,6 +58,10 @@ class Reading(Verbs):
             thread_id: The session that is going on: `recent` is of another one, and so are past
                 tasks.
             known: Ids of messages that the asker has before them; they are no hits.
+
+        Returns:
+            The profile, the hits, similar past tasks and what was said last; `nothing_known` if no
+            hit is relevant enough.
         """
         question = arguments.question(
             query,

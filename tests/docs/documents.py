@@ -30,9 +30,13 @@ from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 from sybil.typing import Evaluator
 
 ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
 
 SHOWN = {"bash", "console", "diff", "html", "ini", "json", "mermaid", "sql", "text", "toml", "yaml"}
 """Languages of blocks that are shown and not run."""
+
+SHOWN_IN_REFERENCE = SHOWN | {"pycon", "pyi"}
+"""On pages made of docstrings besides: signatures, and examples, which run where they stand."""
 
 _PACKAGE = "langgraph_memory"
 _FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<info>[^\n]*)\n"))
@@ -96,11 +100,12 @@ def overlooked(path: Path) -> list[str]:
         ]
     else:
         document = Document(text, str(path))
+        shown = SHOWN_IN_REFERENCE if path.parent == REFERENCE else SHOWN
         found += [
             f"{document.line_column(fence.start)}: a block of {info!r} is not run; "
-            f"call it python, or one of {', '.join(sorted(SHOWN))}"
+            f"call it python, or one of {', '.join(sorted(shown))}"
             for fence in _FENCES(document)
-            if (info := fence.lexemes["info"].strip()) != "python" and info not in SHOWN
+            if (info := fence.lexemes["info"].strip()) != "python" and info not in shown
         ]
     return found
 

@@ -30,7 +30,7 @@ returns the time) that the store can be made with. What it does not take is not 
 
 @dataclass(frozen=True, eq=False)
 class RegisteredStore:
-    """A store to test; made by `store_test`."""
+    """A store to test; made by `store_test`, whose arguments its attributes are."""
 
     name: str
     factory: Factory
@@ -50,7 +50,7 @@ class RegisteredStore:
         return 5 * self.resolution
 
     def known_deviation(self, name: str) -> str | None:
-        """Return the reason why a test is known to fail, or None where it is to pass."""
+        """Return the reason why a test is known to fail, or `None` where it is to pass."""
         group = name.partition("[")[0]
         return self.known_deviations.get(name, self.known_deviations.get(group))
 
@@ -72,7 +72,13 @@ class RegisteredStore:
         ttl: TTLConfig | None = None,
         clock: Clock | None = None,
     ) -> AsyncIterator[BaseStore]:
-        """Make a fresh store, and let go of it at the end."""
+        """Make a fresh store, and let go of it at the end.
+
+        Args:
+            index: Given to the factory if it takes one.
+            ttl: Likewise.
+            clock: Likewise.
+        """
         offered = {"index": index, "ttl": ttl, "clock": clock}
         wanted = {name: offered[name] for name in self.parameters & offered.keys()}
         async with _entered(self.factory, wanted) as store:

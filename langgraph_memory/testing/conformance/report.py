@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from langgraph_memory.testing.conformance.capabilities import Capability
 
-Status = Literal["passed", "failed", "skipped"]
+Ending = Literal["passed", "failed", "skipped"]
+"""How a test ended."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class TestResult:
 
     name: str
     capability: Capability
-    status: Status
+    status: Ending
     text: str
     """The rule in words."""
     reason: str = ""
@@ -42,7 +43,9 @@ class Report:
     """What the tests found about one store."""
 
     store: str
+    """Its name."""
     results: tuple[TestResult, ...] = field(default=())
+    """What each test found."""
 
     @property
     def passed(self) -> bool:
@@ -59,7 +62,7 @@ class Report:
         """The tests that failed."""
         return [result for result in self.results if result.status == "failed"]
 
-    def count(self, status: Status, capability: Capability | None = None) -> int:
+    def count(self, status: Ending, capability: Capability | None = None) -> int:
         """Return how many tests, all or of one capability, had an outcome."""
         return sum(
             result.status == status and capability in (None, result.capability)

@@ -31,7 +31,7 @@ class Rule:
     """The rule in words."""
     run: Callable[[Subject], Awaitable[None]]
     fields: Sequence[str] | None = None
-    """The fields that the store has to index, or None where no index is needed."""
+    """The fields that the store has to index, or `None` where no index is needed."""
     ttl: TTLConfig | None = None
     """How the store has to be configured for items that expire."""
 

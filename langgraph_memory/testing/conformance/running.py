@@ -20,7 +20,8 @@ from langgraph_memory.testing.conformance.report import Report, TestResult
 from langgraph_memory.testing.conformance.rules import Rule, all_rules
 from langgraph_memory.testing.conformance.subject import Subject
 
-Progress = Callable[[TestResult], None]
+OnResult = Callable[[TestResult], None]
+"""Is told each result as it comes."""
 
 _PATIENCE = 120.0
 """Seconds after which an async call that hangs counts as a failure."""
@@ -30,7 +31,7 @@ async def validate(
     registered: RegisteredStore,
     *,
     capabilities: Iterable[Capability | str] | None = None,
-    progress: Progress | None = None,
+    progress: OnResult | None = None,
 ) -> Report:
     """Test a store, and report what it does otherwise than the contract says.
 
@@ -65,9 +66,15 @@ def validate_sync(
     registered: RegisteredStore,
     *,
     capabilities: Iterable[Capability | str] | None = None,
-    progress: Progress | None = None,
+    progress: OnResult | None = None,
 ) -> Report:
-    """Sync form of `validate`; runs an event loop of its own."""
+    """Sync form of `validate`; runs an event loop of its own.
+
+    Args:
+        registered: As for `validate`.
+        capabilities: As for `validate`.
+        progress: As for `validate`.
+    """
     return asyncio.run(validate(registered, capabilities=capabilities, progress=progress))
 
 
