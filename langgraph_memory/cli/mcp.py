@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -150,9 +151,12 @@ async def _over_stdio(memory: Memory, server: Any) -> None:
 def _over_http(app: Any, host: str, port: int) -> None:
     import uvicorn
 
-    # uvicorn lets the signal through when it is done; the memory is to be closed then.
-    signal.signal(signal.SIGTERM, _leave)
-    uvicorn.run(app, host=host, port=port, access_log=False, timeout_graceful_shutdown=_GRACE)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listening:
+        # uvicorn lets the signal through when it is done; the memory is to be closed then.
+        signal.signal(signal.SIGTERM, _leave)
+        settings = uvicorn.Config(app, access_log=False, timeout_graceful_shutdown=_GRACE)
+        uvicorn.Server(settings).run(sockets=[listening])
 
 
 def _leave(number: int, frame: Any) -> None:

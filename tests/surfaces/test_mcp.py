@@ -28,6 +28,7 @@ from langgraph_memory import (
 )
 from langgraph_memory.cli.__main__ import main
 from langgraph_memory.store.chroma import ChromaStore as Store
+from langgraph_memory.store.directory_lock import OWNER_FILE
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.servers import ChromaServer, shared_server
 
@@ -531,6 +532,18 @@ def test_help_says_what_a_change_of_tokens_takes(capsys: Any) -> None:
     assert "start the command anew" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_port_that_is_taken_is_named_in_a_sentence(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.setenv("LANGGRAPH_MEMORY_TOKENS", json.dumps(TOKENS))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["mcp", "--path", str(tmp_path), "--port", port]) == 1
+    said = capsys.readouterr().err
+    assert "in use" in said
+    assert said.count("\n") == 1
+
+
 @contextmanager
 def speaking(*options: str) -> Iterator[tuple[subprocess.Popen[str], Callable[..., Any]]]:
     """Start a server process; give it, and a function that asks it in lines of JSON."""
@@ -580,6 +593,8 @@ def test_a_server_that_is_told_to_end_closes_its_memory_first(tmp_path: Path, ca
         assert process.wait(30) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
+    left = json.loads((tmp_path / OWNER_FILE).read_text("utf-8"))
+    assert left["checked"], "it was not closed: the next to open it would have to look it through"
     with Memory(ChromaStore(tmp_path)) as memory:
         assert [note.text for note in memory.list(user="ana")] == ["Likes tea"]
 
