@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -118,20 +119,14 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
+@dataclass(frozen=True, slots=True)
 class _Desk:
     """What answers the requests of clients."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        user: Callable[[], str],
-        beside: dict[str, str | None],
-        quotas: Quotas,
-    ) -> None:
-        self._memory = memory
-        self._user = user
-        self._beside = beside
-        self._quotas = quotas
+    memory: Memory
+    user: Callable[[], str]
+    beside: Mapping[str, str | None]
+    quotas: Quotas
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(verb) for verb in VERBS.values()])
@@ -145,7 +140,7 @@ class _Desk:
         call = self._call()
         try:
             asked = verb.asks.model_validate(params.arguments or {})
-            await self._memory.awarm_up()
+            await self.memory.awarm_up()
             return _answer(await verb.acall(call, asked))
         except ValidationError as error:
             return _answer(tool_texts.wrong_arguments(error), wrong=True)
@@ -180,31 +175,38 @@ class _Desk:
         return types.ReadResourceResult(contents=[content])
 
     async def _notes(self) -> list[Note]:
-        found = await _reading(self._memory.alist(user=self._user(), limit=ALL))
+        found = await _reading(self.memory.alist(user=self.user(), limit=ALL))
         return [record for record in found if isinstance(record, Note)]
 
     async def _note(self, uri: str) -> Note:
         """Return the user's note at an address, and no older version of one."""
-        user, (_, _, id) = self._user(), uri.partition(f"{NOTES}/")
-        found = await _reading(self._memory.aget(id, user=user))
+        user, (_, _, id) = self.user(), uri.partition(f"{NOTES}/")
+        found = await _reading(self.memory.aget(id, user=user))
         if not isinstance(found, Note) or uri != _address(found) or found.status != "active":
             raise _wrong(f"There is no note {one_line(uri)!r}; {NOTES} has all of them.")
         return found
 
     def _call(self) -> Call:
-        user = self._user()
+        user = self.user()
         return Call(
-            self._memory,
+            self.memory,
             user,
             Owner("user", user),
-            self._quotas,
-            recall_args=lambda: self._beside,
+            self.quotas,
+            recall_args=lambda: self.beside,
         )
 
 
 def _always(user: str) -> Callable[[], str]:
     checked = check_id("user", user)
-    return lambda: checked
+
+    def whose() -> str:
+        token = get_access_token()
+        if token is not None and token.client_id != checked:
+            raise _wrong("This server has the memory of another user.")
+        return checked
+
+    return whose
 
 
 def _of_request() -> str:

@@ -211,9 +211,11 @@ async def test_each_token_reaches_its_own_user_and_no_argument_another(shared_ur
 
 
 @asynccontextmanager
-async def in_this_process(memory: Memory, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
+async def in_this_process(
+    memory: Memory, user: str | None = None, **options: Any
+) -> AsyncIterator[httpx.AsyncClient]:
     """Reach an HTTP server without a socket, from the address 192.0.2.7."""
-    app = http_app(memory_server(memory), Tokens(TOKENS), **options)
+    app = http_app(memory_server(memory, user), Tokens(TOKENS), **options)
     transport = httpx.ASGITransport(app, client=("192.0.2.7", 50_000))
     async with (
         app.router.lifespan_context(app),
@@ -244,6 +246,22 @@ async def test_without_a_token_of_a_user_nothing_is_answered_and_the_log_says_so
         answered = await http.post("/mcp", json=LIST_TOOLS, headers=AS_ANA)
         assert answered.status_code == 200
         assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("token", "theirs"), [(ANA, True), (BO, False)], ids=["their own", "of another"]
+)
+async def test_the_server_of_one_user_is_closed_to_tokens_of_others(
+    token: str, theirs: bool, words: Memory
+) -> None:
+    words.remember("Keeps bees", user="ana")
+    ask = {"name": "list_memories", "arguments": {}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ask}
+    async with in_this_process(words, "ana") as http:
+        headers = {**ACCEPT, "Authorization": f"Bearer {token}"}
+        answer = (await http.post("/mcp", json=request, headers=headers)).text
+        assert ("Keeps bees" in answer) == theirs
+        assert ("of another user" in answer) != theirs
 
 
 @pytest.mark.parametrize(
