@@ -63,3 +63,9 @@ class StoreError(LangGraphMemoryError):
 
 class StoreLockedError(StoreError):
     """Another process has the directory open."""
+
+
+def missing_extra(what: str, extra: str, error: ImportError) -> ImportError:
+    """Return what to raise where something cannot be imported because an extra is missing."""
+    pip = f"pip install 'langgraph-memory-chroma[{extra}]'"
+    return ImportError(f"{what} needs the extra {extra}: {pip} ({error})")

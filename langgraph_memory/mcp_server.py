@@ -2,22 +2,23 @@
 
 The tools are those of `memory_tools`, with the same texts; the user's notes are resources too.
 Whose memory it is comes from how the server was started, or from the bearer token of a request;
-never from an argument.
+never from an argument. `mcp_http` serves it over HTTP.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
 
 from langchain_core.tools import ToolException
-from pydantic import AnyHttpUrl, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from langgraph_memory import __version__, tool_texts, tool_verbs
-from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.errors import missing_extra
 from langgraph_memory.escaping import one_line
 from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
@@ -32,15 +33,12 @@ try:
     from mcp import MCPError
     from mcp.server import Server
     from mcp.server.auth.middleware.auth_context import get_access_token
-    from mcp.server.auth.provider import AccessToken
-    from mcp.server.auth.settings import AuthSettings
     from mcp.server.stdio import stdio_server
 except ImportError as error:
-    raise ImportError(
-        f"the MCP server needs the extra mcp: pip install 'langgraph-memory-chroma[mcp]' ({error})"
-    ) from error
+    raise missing_extra("the MCP server", "mcp", error) from error
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 NOTES = "memory://notes"
 """The resource with all notes; each is one too, below it, by its id."""
@@ -54,9 +52,6 @@ def _as_key(text: str) -> str:
 
 
 INSTRUCTIONS = _as_key(tool_texts.TOOLS_PROMPT)
-
-SHORTEST_TOKEN = 16
-"""Characters: a shorter one can be guessed."""
 
 _PAGE = 100  # resources listed at once
 _TITLE = 80
@@ -78,50 +73,34 @@ VERBS: dict[str, Verb[Any]] = {
 }
 
 
-class Tokens:
-    """Bearer tokens, each of one user; only their digests are kept.
-
-    Args:
-        users: The user's id by token.
-
-    Raises:
-        ConfigurationError: If there are none, a token is short or has spaces, or an id is empty.
-    """
-
-    def __init__(self, users: Mapping[str, str]) -> None:
-        if not users:
-            raise ConfigurationError("there is no token, so nobody could use the server")
-        for token, user in users.items():
-            check_id("user", user)
-            if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
-                raise ConfigurationError(
-                    f"the token of {user!r} has to be {SHORTEST_TOKEN} or more ASCII characters, "
-                    "such as secrets.token_urlsafe() gives"
-                )
-        self._users = {_digest(token): check_id("user", user) for token, user in users.items()}
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """Return whose token it is, or `None`: what the SDK asks of a verifier."""
-        user = self._users.get(_digest(token))
-        return None if user is None else AccessToken(token=token, client_id=user, scopes=[])
-
-
 def memory_server(
-    memory: Memory, user: str | None = None, *, quotas: Quotas | None = None
+    memory: Memory,
+    user: str | None = None,
+    *,
+    project: str | None = None,
+    agent: str | None = None,
+    quotas: Quotas | None = None,
 ) -> Server[Any]:
     """Return a server of the official SDK, to be run over any of its transports.
 
     Args:
         memory: The memory, with a store.
         user: Whose memory it is. Without one, that of the user whom a request's token names.
+        project: A project that `recall` reads beside the user's memory, whoever that is.
+        agent: An agent that it reads beside it, in the same way.
         quotas: How many hits of each type `recall` returns.
 
     Raises:
-        ConfigurationError: If the memory has no store.
+        ConfigurationError: If the memory has no store, or an id is empty.
     """
     check_memory(memory)
     _ = memory.store  # raises without one, now and not at the first call
-    desk = _Desk(memory, _always(user) if user is not None else _of_request, quotas or Quotas())
+    beside = {
+        "project": None if project is None else check_id("project", project),
+        "agent": None if agent is None else check_id("agent", agent),
+    }
+    whose = _of_request if user is None else _always(user)
+    desk = _Desk(memory, whose, beside, quotas or Quotas())
     return Server(
         "langgraph-memory",
         version=__version__,
@@ -140,29 +119,14 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
-def http_app(server: Server[Any], tokens: Tokens, *, host: str = "127.0.0.1") -> Any:
-    """Return a Starlette application that serves streamable HTTP at `/mcp`, to those with a token.
-
-    Args:
-        server: Made by `memory_server` without a user.
-        tokens: The tokens, and whose they are.
-        host: Where it will listen. On this machine alone, requests have to name it as their host.
-    """
-    # No metadata of an authorization server is published: there is none, tokens are handed out.
-    auth = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)
-    # Each request stands by itself, so that a restart is nothing to a client.
-    return server.streamable_http_app(
-        stateless_http=True, host=host, auth=auth, token_verifier=tokens
-    )
-
-
+@dataclass(frozen=True, slots=True)
 class _Desk:
     """What answers the requests of clients."""
 
-    def __init__(self, memory: Memory, user: Callable[[], str], quotas: Quotas) -> None:
-        self._memory = memory
-        self._user = user
-        self._quotas = quotas
+    memory: Memory
+    user: Callable[[], str]
+    beside: Mapping[str, str | None]
+    quotas: Quotas
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(verb) for verb in VERBS.values()])
@@ -176,7 +140,7 @@ class _Desk:
         call = self._call()
         try:
             asked = verb.asks.model_validate(params.arguments or {})
-            await self._memory.awarm_up()
+            await self.memory.awarm_up()
             return _answer(await verb.acall(call, asked))
         except ValidationError as error:
             return _answer(tool_texts.wrong_arguments(error), wrong=True)
@@ -189,12 +153,14 @@ class _Desk:
     async def list_resources(
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        begin = _offset(params.cursor if params else None)
-        notes = await self._notes(_PAGE + 1, begin)
-        shown = [_resource(note) for note in notes[:_PAGE]]
-        more = str(begin + _PAGE) if len(notes) > _PAGE else None
-        whole = [] if begin else [_ALL_NOTES]
-        return types.ListResourcesResult(resources=[*whole, *shown], next_cursor=more)
+        after = _place_of(params.cursor if params else None)
+        notes = sorted(await self._notes(), key=_place, reverse=True)
+        rest = notes if after is None else [note for note in notes if _place(note) < after]
+        shown = rest[:_PAGE]
+        return types.ListResourcesResult(
+            resources=[*([_ALL_NOTES] if after is None else []), *map(_resource, shown)],
+            next_cursor=_cursor(shown[-1]) if len(rest) > _PAGE else None,
+        )
 
     async def list_templates(self, context: Any, params: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=[_ONE_NOTE])
@@ -203,32 +169,44 @@ class _Desk:
         self, context: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        notes = await self._notes(ALL)
-        if uri != NOTES:
-            notes = [note for note in notes if uri == f"{NOTES}/{note.id}"]
-            if not notes:
-                raise _wrong(f"There is no note {one_line(uri)!r}; {NOTES} has all of them.")
+        notes = await self._notes() if uri == NOTES else [await self._note(uri)]
         text = tool_texts.listed(notes, 1, max(len(notes), 1))
         content = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[content])
 
-    async def _notes(self, limit: int, offset: int = 0) -> list[Note]:
-        user = self._user()
-        try:
-            found = await self._memory.alist(user=user, limit=limit, offset=offset)
-        except Exception as error:  # as of a tool
-            logger.warning("the notes could not be read", exc_info=error)
-            raise MCPError(types.INTERNAL_ERROR, "The memory cannot be reached.") from error
+    async def _notes(self) -> list[Note]:
+        found = await _reading(self.memory.alist(user=self.user(), limit=ALL))
         return [record for record in found if isinstance(record, Note)]
 
+    async def _note(self, uri: str) -> Note:
+        """Return the user's note at an address, and no older version of one."""
+        user, (_, _, id) = self.user(), uri.partition(f"{NOTES}/")
+        found = await _reading(self.memory.aget(id, user=user))
+        if not isinstance(found, Note) or uri != _address(found) or found.status != "active":
+            raise _wrong(f"There is no note {one_line(uri)!r}; {NOTES} has all of them.")
+        return found
+
     def _call(self) -> Call:
-        user = self._user()
-        return Call(self._memory, user, Owner("user", user), self._quotas)
+        user = self.user()
+        return Call(
+            self.memory,
+            user,
+            Owner("user", user),
+            self.quotas,
+            recall_args=lambda: self.beside,
+        )
 
 
 def _always(user: str) -> Callable[[], str]:
     checked = check_id("user", user)
-    return lambda: checked
+
+    def whose() -> str:
+        token = get_access_token()
+        if token is not None and token.client_id != checked:
+            raise _wrong("This server has the memory of another user.")
+        return checked
+
+    return whose
 
 
 def _of_request() -> str:
@@ -236,6 +214,14 @@ def _of_request() -> str:
     if token is None:
         raise _wrong("This server knows its users by bearer tokens, and the request has none.")
     return str(token.client_id)
+
+
+async def _reading(asked: Awaitable[T]) -> T:
+    try:
+        return await asked
+    except Exception as error:  # as of a tool
+        logger.warning("the notes could not be read", exc_info=error)
+        raise MCPError(types.INTERNAL_ERROR, "The memory cannot be reached.") from error
 
 
 def _described(verb: Verb[Any]) -> types.Tool:
@@ -253,10 +239,14 @@ def _described(verb: Verb[Any]) -> types.Tool:
     )
 
 
+def _address(note: Note) -> str:
+    return f"{NOTES}/{note.id}"
+
+
 def _resource(note: Note) -> types.Resource:
     name = one_line(note.text)
     return types.Resource(
-        uri=f"{NOTES}/{note.id}",
+        uri=_address(note),
         name=name if len(name) <= _TITLE else f"{name[: _TITLE - 1]}…",
         mime_type="text/plain",
     )
@@ -270,19 +260,32 @@ def _wrong(message: str) -> MCPError:
     return MCPError(types.INVALID_PARAMS, message)
 
 
-def _offset(cursor: str | None) -> int:
+# -- the places of notes in the list: one stays where it was while others come and go --
+
+
+def _place(note: Note) -> tuple[datetime, str]:
+    return note.updated_at, note.id
+
+
+def _cursor(note: Note) -> str:
+    return f"{note.updated_at.isoformat()} {note.id}"
+
+
+def _place_of(cursor: str | None) -> tuple[datetime, str] | None:
     if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise _wrong("The cursor is not one that this server gave.")
-    return int(cursor)
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        return None
+    moment, _, id = cursor.partition(" ")
+    try:
+        place = datetime.fromisoformat(moment), id
+    except ValueError:
+        raise _wrong(_NO_CURSOR) from None
+    if not id or place[0].tzinfo is None:
+        raise _wrong(_NO_CURSOR)
+    return place
 
 
 _NAMES = ", ".join(VERBS)
+_NO_CURSOR = "The cursor is not one that this server gave: list the resources from the beginning."
 _READING = {tool_verbs.Recall.name, tool_verbs.List.name}
 _ALL_NOTES = types.Resource(
     uri=NOTES,

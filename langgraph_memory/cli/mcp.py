@@ -5,79 +5,163 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.memory import Memory
-from langgraph_memory.store.chroma import ChromaStore
+
+if TYPE_CHECKING:
+    from langgraph_memory.memory import Memory
 
 TOKENS = "LANGGRAPH_MEMORY_TOKENS"
 """The environment variable with the tokens, where no file is named."""
+
+_ABOUT = """\
+Serve a memory to clients of the Model Context Protocol: over standard input and output, to the
+client that started the command, or over HTTP, to users with a bearer token."""
+_MORE = """\
+examples:
+  langgraph-memory mcp --path ./memory --user c-2291
+  langgraph-memory mcp --url http://127.0.0.1:8000 --port 8300 --tokens tokens.json"""
+_GRACE = 10  # seconds for the requests that are being answered when the server is ended
 
 
 def add_to(commands: Any) -> None:
     """Add the sub-command to those of a parser."""
     parser = commands.add_parser(
-        "mcp", help="serve a memory over MCP", description=__doc__, allow_abbrev=False
+        "mcp",
+        help="serve a memory over MCP",
+        description=_ABOUT,
+        epilog=_MORE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument(
-        "--path", required=True, help="a memory's folder, or the URL of a Chroma server"
+    memory = parser.add_argument_group("the memory")
+    place = memory.add_mutually_exclusive_group(required=True)
+    place.add_argument(
+        "--path",
+        metavar="FOLDER",
+        type=_folder,
+        help="its folder, made if it is not there; one process at a time can have it open",
     )
-    whose = parser.add_mutually_exclusive_group(required=True)
-    whose.add_argument("--user", help="whose memory it is, over standard input and output")
+    place.add_argument(
+        "--url", type=_url, help="the Chroma server that keeps it, for several processes at once"
+    )
+    memory.add_argument(
+        "--embed",
+        metavar="NAME",
+        type=_text,
+        help="the embedder it is written with, such as openai:text-embedding-3-small "
+        "(default: the one that needs no key and no network)",
+    )
+    memory.add_argument(
+        "--project", metavar="ID", type=_text, help="a project that is recalled beside the user"
+    )
+    memory.add_argument(
+        "--agent", metavar="ID", type=_text, help="an agent that is recalled beside the user"
+    )
+    served = parser.add_argument_group("to whom it is served")
+    whose = served.add_mutually_exclusive_group(required=True)
     whose.add_argument(
-        "--http",
-        metavar="HOST:PORT",
-        type=address,
-        help="serve streamable HTTP at /mcp, to users with a bearer token",
+        "--user", metavar="ID", type=_text, help="the user, over standard input and output"
     )
-    parser.add_argument(
+    whose.add_argument(
+        "--port", type=_port, help="over HTTP at http://HOST:PORT/mcp, to users with a token"
+    )
+    served.add_argument(
         "--tokens",
         metavar="FILE",
         type=Path,
-        help=f'JSON, {{"token": "user", ...}}, for --http; without it, {TOKENS} has it',
+        help='JSON with the user of each token, {"token": "user", ...}, read at the start: to '
+        f"change it, start the command anew (default: what {TOKENS} has)",
+    )
+    served.add_argument(
+        "--host", type=_text, help="the address to listen on (default: 127.0.0.1, this machine)"
+    )
+    served.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        type=_host_name,
+        action="append",
+        help="a name by which clients reach it through a proxy; can be given several times",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Serve until the client hangs up, or the process is ended."""
-    from langgraph_memory import mcp_server
+    for_http = {
+        "--tokens": options.tokens,
+        "--host": options.host,
+        "--allow-host": options.allow_host,
+    }
+    given = [name for name, value in for_http.items() if value is not None]
+    if options.port is None and given:
+        raise ConfigurationError(f"{given[0]} is for HTTP and goes with --port, not with --user")
+    tokens = None if options.port is None else read_tokens(options.tokens, os.environ)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
-    if options.http is None:
-        if options.tokens is not None:
-            raise ConfigurationError("--tokens goes with --http; --user has no tokens")
-        with Memory(ChromaStore(options.path)) as memory:
-            asyncio.run(mcp_server.serve_stdio(mcp_server.memory_server(memory, options.user)))
-            # Clients send it to what has not ended 2 s after they hung up; closing can take that.
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        return
+    from langgraph_memory import mcp_http, mcp_server  # an extra, and slow to import
+    from langgraph_memory.memory import Memory
+    from langgraph_memory.store.chroma import ChromaStore
+
+    known = None if tokens is None else mcp_http.Tokens(tokens)
+    with Memory(ChromaStore(options.path or options.url, embed=options.embed)) as memory:
+        server = mcp_server.memory_server(
+            memory, options.user, project=options.project, agent=options.agent
+        )
+        if known is None:
+            asyncio.run(_over_stdio(memory, server))
+        else:
+            host = options.host or "127.0.0.1"
+            allowed = options.allow_host or ()
+            app = mcp_http.http_app(server, known, host=host, allow_hosts=allowed)
+            _over_http(app, host, options.port)
+
+
+async def _over_stdio(memory: Memory, server: Any) -> None:
+    """Serve until standard input ends, or a signal comes; then close the memory.
+
+    Closing can take longer than the 2 s after which clients send SIGTERM to what they have hung up
+    on; a signal that comes meanwhile changes nothing.
+    """
+    from langgraph_memory.mcp_server import serve_stdio
+
+    told = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows has no such signals
+            asyncio.get_running_loop().add_signal_handler(number, told.set)
+    serving = asyncio.ensure_future(serve_stdio(server))
+    ending = asyncio.ensure_future(told.wait())
+    await asyncio.wait({serving, ending}, return_when=asyncio.FIRST_COMPLETED)
+    await memory.aclose()
+    if not serving.done():
+        os._exit(0)  # the process would wait for the thread that reads standard input
+    ending.cancel()
+    await serving
+
+
+def _over_http(app: Any, host: str, port: int) -> None:
     import uvicorn
 
-    host, port = options.http
-    tokens = mcp_server.Tokens(read_tokens(options.tokens, os.environ))
-    # uvicorn lets the signal through when it is done; the memory is to be closed then.
-    signal.signal(signal.SIGTERM, _leave)
-    with Memory(ChromaStore(options.path)) as memory:
-        app = mcp_server.http_app(mcp_server.memory_server(memory), tokens, host=host)
-        uvicorn.run(app, host=host, port=port, log_level="warning")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listening:
+        # uvicorn lets the signal through when it is done; the memory is to be closed then.
+        signal.signal(signal.SIGTERM, _leave)
+        settings = uvicorn.Config(app, access_log=False, timeout_graceful_shutdown=_GRACE)
+        uvicorn.Server(settings).run(sockets=[listening])
 
 
-def _leave(signal_number: int, frame: Any) -> None:
+def _leave(number: int, frame: Any) -> None:
+    signal.signal(number, signal.SIG_IGN)  # a second one does not interrupt the closing
     sys.exit(0)
-
-
-def address(text: str) -> tuple[str, int]:
-    """Return host and port of `127.0.0.1:8300` or `[::1]:8300`."""
-    host, colon, port = text.rpartition(":")
-    if not (colon and host and port.isascii() and port.isdigit() and int(port) < 65536):
-        raise argparse.ArgumentTypeError(f"expected HOST:PORT, such as 127.0.0.1:8300; got {text}")
-    return host.strip("[]"), int(port)
 
 
 def read_tokens(file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
@@ -86,16 +170,52 @@ def read_tokens(file: Path | None, environment: Mapping[str, str]) -> dict[str, 
     Raises:
         ConfigurationError: If there are none, or they are no JSON object of texts.
     """
-    where = TOKENS if file is None else str(file)
-    text = environment.get(TOKENS) if file is None else file.read_text("utf-8")
+    try:
+        text = environment.get(TOKENS) if file is None else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"the tokens cannot be read from {file}: {error}") from error
     if text is None:
         raise ConfigurationError(
-            f'--http needs the tokens of its users: --tokens FILE or {TOKENS}, {{"token": "user"}}'
+            f'--port needs the tokens of its users: --tokens FILE or {TOKENS}, {{"token": "user"}}'
         )
     try:
         users = json.loads(text)
     except ValueError:
         users = None
     if not isinstance(users, dict) or not all(isinstance(user, str) for user in users.values()):
+        where = TOKENS if file is None else str(file)
         raise ConfigurationError(f'{where} has to hold JSON such as {{"token": "user", ...}}')
     return users
+
+
+# -- one option: refused, or as it is kept --
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
+def _folder(text: str) -> str:
+    if "://" in text:
+        raise argparse.ArgumentTypeError("it takes a folder; a Chroma server is given by --url")
+    return _text(text)
+
+
+def _url(text: str) -> str:
+    if not text.lower().startswith(("http://", "https://")):
+        raise argparse.ArgumentTypeError("it takes a URL such as http://127.0.0.1:8000")
+    return text
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 65536):
+        raise argparse.ArgumentTypeError("it takes a number up to 65535, such as 8300")
+    return int(text)
+
+
+def _host_name(text: str) -> str:
+    if not text or "/" in text or not text.isprintable() or " " in text:
+        raise argparse.ArgumentTypeError("it takes a host's name such as memory.example.com")
+    return text

@@ -1,31 +1,34 @@
-"""The MCP server as clients meet it: real processes, the official client, both transports."""
+"""The MCP server as clients meet it: the official client in this process, over stdio, over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
+from langgraph.store.base import GetOp
 
-from langgraph_memory import ChromaStore, ConfigurationError, Memory, memory_tools
+from langgraph_memory import (
+    ChromaStore,
+    ConfigurationError,
+    Memory,
+    UniversalSentenceEncoder,
+    memory_tools,
+)
 from langgraph_memory.cli.__main__ import main
 from langgraph_memory.store.chroma import ChromaStore as Store
+from langgraph_memory.store.directory_lock import OWNER_FILE
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.servers import ChromaServer, shared_server
 
@@ -34,35 +37,37 @@ import mcp  # after the skip
 from mcp.client.streamable_http import streamable_http_client  # as above
 from mcp.shared._httpx_utils import create_mcp_http_client  # as above
 
-from langgraph_memory import mcp_server  # as above
+from examples import mcp_client  # as above
+from langgraph_memory.mcp_http import Tokens, http_app  # as above
+from langgraph_memory.mcp_server import memory_server  # as above
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "langgraph_memory.cli", "mcp"]
 TOKENS = {"ana-0123456789abcdef": "ana", "bo-0123456789abcdef": "bo"}
 ANA, BO = TOKENS
 START_SECONDS = 60
+LIST_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+AS_ANA = {"Authorization": f"Bearer {ANA}", **ACCEPT}
 
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 
 
 @asynccontextmanager
-async def over_stdio(path: str, user: str = "ana") -> AsyncIterator[Any]:
+async def over_stdio(*options: str) -> AsyncIterator[Any]:
     """Connect to a server process of a user's own."""
-    started = mcp.StdioServerParameters(
-        command=COMMAND[0], args=[*COMMAND[1:], "--path", path, "--user", user], cwd=ROOT
-    )
+    started = mcp.StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *options], cwd=ROOT)
     async with mcp.Client(started, read_timeout_seconds=START_SECONDS) as client:
         yield client
 
 
 @contextmanager
-def http_server(path: str, *options: str, **environment: str) -> Iterator[str]:
+def http_server(*options: str) -> Iterator[str]:
     """Start a server process; give its URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    command = [*COMMAND, "--path", path, "--http", f"127.0.0.1:{port}", *options]
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
+    process = subprocess.Popen([*COMMAND, *options, "--port", str(port)], cwd=ROOT)
     try:
         deadline = time.monotonic() + START_SECONDS
         while True:
@@ -92,19 +97,29 @@ async def over_http(url: str, token: str, mode: str = "auto") -> AsyncIterator[A
 @pytest.fixture(scope="module")
 def shared_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("mcp")
-    (folder / "tokens.json").write_text(json.dumps(TOKENS), "utf-8")
-    with http_server(str(folder / "memory"), "--tokens", str(folder / "tokens.json")) as url:
+    tokens = folder / "tokens.json"
+    tokens.write_text(json.dumps(TOKENS), "utf-8")
+    with http_server("--path", str(folder / "memory"), "--tokens", str(tokens)) as url:
         yield url
 
 
-@pytest.fixture(params=["stdio", "http", "http-legacy"])
-def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Connect:
+@pytest.fixture
+def words() -> Iterator[Memory]:
+    """A memory where the meaning of a text does not matter."""
+    with Memory(ChromaStore.in_memory(embed=HashingEmbeddings())) as memory:
+        yield memory
+
+
+@pytest.fixture(params=["in-process", "http", "http-legacy"])
+def connect(request: pytest.FixtureRequest, encoder: UniversalSentenceEncoder) -> Iterator[Connect]:
     """Connect as Ana; `legacy` is the handshake of clients from before 2026."""
-    if request.param == "stdio":
-        return lambda: over_stdio(str(tmp_path / "memory"))
+    if request.param == "in-process":
+        with Memory(ChromaStore.in_memory(embed=encoder)) as memory:
+            yield lambda: mcp.Client(memory_server(memory, "ana"))
+        return
     url: str = request.getfixturevalue("shared_url")
     mode = "legacy" if request.param.endswith("legacy") else "auto"
-    return lambda: over_http(url, ANA, mode)
+    yield lambda: over_http(url, ANA, mode)
 
 
 async def call(client: Any, tool: str, **arguments: Any) -> str:
@@ -195,21 +210,83 @@ async def test_each_token_reaches_its_own_user_and_no_argument_another(shared_ur
         assert "hazelnuts" in await read(ana, uri)
 
 
-@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer bo"}], ids=["none", "wrong"])
-async def test_without_a_token_of_a_user_nothing_is_answered(
-    shared_url: str, header: dict[str, str]
+@asynccontextmanager
+async def in_this_process(
+    memory: Memory, user: str | None = None, **options: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Reach an HTTP server without a socket, from the address 192.0.2.7."""
+    app = http_app(memory_server(memory, user), Tokens(TOKENS), **options)
+    transport = httpx.ASGITransport(app, client=("192.0.2.7", 50_000))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost:8300") as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ({}, "it has no token"),
+        ({"Authorization": "Bearer bo"}, "its token is nobody's"),
+        ({"Authorization": f"Bearer {ANA}x"}, "its token is nobody's"),
+        ({"Authorization": f"Basic {ANA}"}, "its token is nobody's"),
+    ],
+    ids=["none", "short", "nearly", "basic"],
+)
+async def test_without_a_token_of_a_user_nothing_is_answered_and_the_log_says_so(
+    header: dict[str, str], reason: str, words: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    accept = {"Accept": "application/json, text/event-stream"}
-    async with create_mcp_http_client(headers={**header, **accept}) as http:
-        assert (await http.post(shared_url, json=request)).status_code == 401
+    async with in_this_process(words) as http:
+        refused = await http.post("/mcp", json=LIST_TOOLS, headers={**header, **ACCEPT})
+        assert refused.status_code == 401
+        assert f"refused a request from 192.0.2.7: {reason}" in caplog.messages
+        assert ANA not in caplog.text
+        caplog.clear()
+        answered = await http.post("/mcp", json=LIST_TOOLS, headers=AS_ANA)
+        assert answered.status_code == 200
+        assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("token", "theirs"), [(ANA, True), (BO, False)], ids=["their own", "of another"]
+)
+async def test_the_server_of_one_user_is_closed_to_tokens_of_others(
+    token: str, theirs: bool, words: Memory
+) -> None:
+    words.remember("Keeps bees", user="ana")
+    ask = {"name": "list_memories", "arguments": {}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ask}
+    async with in_this_process(words, "ana") as http:
+        headers = {**ACCEPT, "Authorization": f"Bearer {token}"}
+        answer = (await http.post("/mcp", json=request, headers=headers)).text
+        assert ("Keeps bees" in answer) == theirs
+        assert ("of another user" in answer) != theirs
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("memory.example.com", 200),
+        ("memory.example.com:8443", 200),
+        ("127.0.0.1:8300", 200),
+        ("evil.example", 421),
+        ("memory.example.com.evil.example", 421),
+    ],
+)
+async def test_behind_a_proxy_only_the_names_that_are_allowed_are_answered(
+    name: str, status: int, words: Memory
+) -> None:
+    async with in_this_process(words, allow_hosts=["Memory.example.com"]) as http:
+        asked = {**AS_ANA, "Host": name, "Origin": f"https://{name}"}
+        assert (await http.post("/mcp", json=LIST_TOOLS, headers=asked)).status_code == status
+        asked = {**AS_ANA, "Host": "localhost", "Origin": "https://evil.example"}
+        assert (await http.post("/mcp", json=LIST_TOOLS, headers=asked)).status_code == 403
 
 
 async def test_a_web_page_cannot_reach_a_local_server_by_a_name_of_its_own(shared_url: str) -> None:
-    headers = {"Authorization": f"Bearer {ANA}", "Host": "evil.example:80"}
-    async with create_mcp_http_client(headers=headers) as http:
-        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-        assert (await http.post(shared_url, json=request)).status_code == 421
+    async with create_mcp_http_client(headers={**AS_ANA, "Host": "evil.example:80"}) as http:
+        assert (await http.post(shared_url, json=LIST_TOOLS)).status_code == 421
 
 
 @pytest.fixture
@@ -220,7 +297,7 @@ def chroma() -> ChromaServer:
 
 
 @pytest.mark.slow
-async def test_clients_share_a_memory_with_an_agent_through_a_chroma_server(
+async def test_a_client_shares_a_memory_with_an_agent_through_a_chroma_server(
     chroma: ChromaServer,
 ) -> None:
     wanted = {"name": "remember", "args": {"text": "Rides a blue bicycle"}, "id": "1"}
@@ -229,17 +306,12 @@ async def test_clients_share_a_memory_with_an_agent_through_a_chroma_server(
         [AIMessage("", tool_calls=[wanted]), "Noted.", AIMessage("", tool_calls=[asked]), "Yes."]
     )
     as_ana: Any = {"configurable": {"user_id": "ana"}}
-    tokens = {"LANGGRAPH_MEMORY_TOKENS": json.dumps(TOKENS)}
-    with (
-        Memory(ChromaStore(chroma.url)) as memory,
-        http_server(chroma.url, **tokens) as url,
-    ):
+    with Memory(ChromaStore(chroma.url)) as memory:
         agent: Any = create_agent(model, memory_tools(memory))
-        async with over_stdio(chroma.url) as one, over_http(url, ANA) as other:
+        async with over_stdio("--url", chroma.url, "--user", "ana") as client:
             await agent.ainvoke({"messages": [("user", "I ride a blue bicycle.")]}, as_ana)
-            assert "blue bicycle" in await call(one, "recall", query="Which bicycle?")
-            await call(one, "remember", text="Plays the cello on Sundays")
-            assert "cello" in await call(other, "recall", query="Does she play the cello?")
+            assert "blue bicycle" in await call(client, "recall", query="Which bicycle?")
+            await call(client, "remember", text="Plays the cello on Sundays")
             state = await agent.ainvoke({"messages": [("user", "What do I play?")]}, as_ana)
             assert "Plays the cello on Sundays" in state["messages"][-2].text
 
@@ -288,7 +360,7 @@ class Broken(Store):
 
 async def test_a_store_that_fails_is_told_without_its_secrets() -> None:
     with Memory(Broken.in_memory(embed=HashingEmbeddings())) as memory:
-        async with mcp.Client(mcp_server.memory_server(memory, "ana")) as client:
+        async with mcp.Client(memory_server(memory, "ana")) as client:
             assert await refused(client, "recall", query="milk") == (
                 "The memory cannot be reached. Answer without it, and do not guess what it holds."
             )
@@ -297,23 +369,91 @@ async def test_a_store_that_fails_is_told_without_its_secrets() -> None:
                 await read(client, "memory://notes")
 
 
-async def test_many_notes_are_listed_page_by_page() -> None:
-    with Memory(ChromaStore.in_memory(embed=HashingEmbeddings())) as memory:
-        for number in range(130):
-            memory.remember(f"Note number {number}", user="ana", slot=f"slot {number}")
-        async with mcp.Client(mcp_server.memory_server(memory, "ana")) as client:
-            first = await client.list_resources()
-            rest = await client.list_resources(cursor=first.next_cursor)
-            assert (len(first.resources), len(rest.resources)) == (101, 30)
-            assert rest.next_cursor is None
-            assert len({str(each.uri) for each in [*first.resources, *rest.resources]}) == 131
-            with pytest.raises(mcp.MCPError, match="not one that this server gave"):
-                await client.list_resources(cursor="-1")
+async def names(client: Any) -> AsyncIterator[str]:
+    """Give the names of all resources, page by page."""
+    cursor = None
+    while True:
+        page = await client.list_resources(cursor=cursor)
+        assert len(page.resources) <= 101
+        for each in page.resources:
+            yield each.name
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def test_notes_that_come_and_go_between_two_pages_move_no_other(words: Memory) -> None:
+    for number in range(130):
+        words.remember(f"Note number {number}", user="ana", slot=f"slot {number}")
+    async with mcp.Client(memory_server(words, "ana")) as client:
+        listed = [name async for name in names(client)]
+        assert listed == ["notes", *(f"Note number {number}" for number in reversed(range(130)))]
+        shown = []
+        async for name in names(client):
+            shown.append(name)
+            if len(shown) == 101:  # the page is read, and its last note is what the cursor names
+                words.forget(text=name, user="ana")
+                words.forget(text="Note number 129", user="ana")
+                words.remember("Came meanwhile", user="ana")
+        assert shown == listed
+
+
+@pytest.mark.parametrize(
+    "cursor", ["100", "-1", "2026-01-01T00:00:00 abc", "2026-01-01T00:00:00+00:00"]
+)
+async def test_a_cursor_of_another_server_is_refused(cursor: str, words: Memory) -> None:
+    async with mcp.Client(memory_server(words, "ana")) as client:
+        with pytest.raises(mcp.MCPError, match="not one that this server gave"):
+            await client.list_resources(cursor=cursor)
+
+
+class Noted(Store):
+    """A store that notes what it is asked."""
+
+    asked: list[Any]
+
+    async def abatch(self, ops: Any) -> list[Any]:
+        asked = list(ops)
+        self.asked = [*getattr(self, "asked", []), *asked]
+        return await super().abatch(asked)
+
+
+async def test_to_read_one_note_no_other_is_read() -> None:
+    with Memory(Noted.in_memory(embed=HashingEmbeddings())) as memory:
+        note = memory.remember("Keeps bees", user="ana").record
+        memory.remember("Keeps hens", user="ana")
+        async with mcp.Client(memory_server(memory, "ana")) as client:
+            assert "Keeps bees" in await read(client, f"memory://notes/{note.id}")
+        store: Any = memory.store
+        assert {type(op) for op in store.asked} == {GetOp}
+
+
+@pytest.mark.parametrize("made_of", ["{id}@1", "{id}x", "", "../{id}", "{id}\x00"])
+async def test_only_the_address_of_a_note_gives_it(made_of: str, words: Memory) -> None:
+    words.remember("Lives in Lima", user="ana", slot="city")
+    note = words.remember("Lives in Oslo", user="ana", slot="city").record
+    async with mcp.Client(memory_server(words, "ana")) as client:
+        assert "Lives in Oslo" in await read(client, f"memory://notes/{note.id}")
+        with pytest.raises(mcp.MCPError, match="There is no note"):
+            await read(client, f"memory://notes/{made_of.format(id=note.id)}")
+
+
+async def test_what_a_project_and_an_agent_know_is_recalled_beside_the_user(words: Memory) -> None:
+    words.remember("The release is on Thursdays", user="bo", project="atlas")
+    words.remember("The release notes are in German", user="bo", agent="writer")
+    words.remember("Wrote the release plan", user="ana")
+    server = memory_server(words, "ana", project="atlas", agent="writer")
+    async with mcp.Client(server) as client:
+        found = await call(client, "recall", query="When is the release?")
+        assert all(text in found for text in ("Thursdays", "German", "plan"))
+        listed = await call(client, "list_memories")
+        assert "plan" in listed
+        assert "Thursdays" not in listed
 
 
 async def test_without_user_and_token_no_memory_is_opened() -> None:
     with Memory(ChromaStore.in_memory(embed=HashingEmbeddings())) as memory:
-        async with mcp.Client(mcp_server.memory_server(memory)) as client:
+        async with mcp.Client(memory_server(memory)) as client:
             with pytest.raises(mcp.MCPError, match="bearer tokens"):
                 await read(client, "memory://notes")
             with pytest.raises(mcp.MCPError, match="bearer tokens"):
@@ -327,70 +467,163 @@ async def test_without_user_and_token_no_memory_is_opened() -> None:
 )
 def test_tokens_that_cannot_be_used_are_refused(users: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError):
-        mcp_server.Tokens(users)
+        Tokens(users)
 
 
-@pytest.mark.parametrize("text", [None, "ana", '["ana"]', '{"0123456789abcdef": 3}'])
+def refusal(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    """Return the sentence by which the command refuses to be called like this."""
+    try:
+        code: Any = main(["mcp", *options])
+    except SystemExit as ended:
+        code = ended.code
+    said = capsys.readouterr().err
+    assert code == 2, said
+    assert said.startswith("langgraph-memory")
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize("text", [None, "ana", '["ana"]', '{"0123456789abcdef": 3}', "{}"])
+@pytest.mark.parametrize("where", ["variable", "file"])
 def test_the_command_says_what_is_wrong_with_the_tokens_but_not_the_tokens(
-    text: str | None, tmp_path: Path, monkeypatch: Any, capsys: Any
+    text: str | None, where: str, tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
     monkeypatch.delenv("LANGGRAPH_MEMORY_TOKENS", raising=False)
-    if text is not None:
+    options = ["--path", str(tmp_path / "memory"), "--port", "8300"]
+    if where == "file":
+        options += ["--tokens", str(tmp_path / "tokens.json")]
+        if text is not None:
+            (tmp_path / "tokens.json").write_text(text, "utf-8")
+    elif text is not None:
         monkeypatch.setenv("LANGGRAPH_MEMORY_TOKENS", text)
-    assert main(["mcp", "--path", str(tmp_path), "--http", "127.0.0.1:8300"]) == 1
-    said = capsys.readouterr().err
-    assert "LANGGRAPH_MEMORY_TOKENS" in said
+    said = refusal(capsys, *options)
+    assert "token" in said.casefold()
     assert "0123456789abcdef" not in said
+    assert not (tmp_path / "memory").exists()
+
+
+FOLDER = ["--path", "memory"]
+AS_USER = [*FOLDER, "--user", "ana"]
+FOR_TOKENS = [*FOLDER, "--port", "8300"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--user", "ana"], "one of the arguments --path --url is required"),
+        (FOLDER, "one of the arguments --user --port is required"),
+        ([*AS_USER, "--url", "http://127.0.0.1:1"], "not allowed with argument --path"),
+        ([*AS_USER, "--port", "8300"], "not allowed with argument --user"),
+        ([*AS_USER, "--host", "0.0.0.0"], "--host is for HTTP and goes with --port"),
+        ([*AS_USER, "--tokens", "t.json"], "--tokens is for HTTP and goes with --port"),
+        ([*AS_USER, "--allow-host", "a.example"], "--allow-host is for HTTP and goes with --port"),
+        ([*AS_USER, "--model", "x"], "unrecognized arguments: --model x"),
+        ([*AS_USER, "--embed", "no-such:thing"], "'no-such:thing'"),
+        ([*FOLDER, "--user", ""], "--user: it is empty"),
+        ([*AS_USER, "--project", ""], "--project: it is empty"),
+        (["--path", "http://127.0.0.1:1", "--user", "a"], "a Chroma server is given by --url"),
+        (["--url", "127.0.0.1:1", "--user", "a"], "--url: it takes a URL such as"),
+        (["--url", "http://a:b@127.0.0.1:1", "--user", "a"], "named http://host:port"),
+        ([*FOLDER, "--port", "http"], "--port: it takes a number"),
+        ([*FOLDER, "--port", "65536"], "--port: it takes a number"),
+        ([*FOR_TOKENS, "--allow-host", "https://a.example"], "--allow-host: it takes a host"),
+    ],
+)
+def test_what_does_not_go_together_is_said_in_a_sentence(
+    options: list[str], said: str, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in refusal(capsys, *options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_another_embedder_is_refused(tmp_path: Path, capsys: Any) -> None:
+    with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory:
+        memory.remember("Likes tea", user="ana")
+    assert "HashingEmbeddings" in refusal(capsys, "--path", str(tmp_path), "--user", "ana")
+
+
+def test_help_says_what_a_change_of_tokens_takes(capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["mcp", "--help"])
+    assert ended.value.code == 0
+    assert "start the command anew" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_port_that_is_taken_is_named_in_a_sentence(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.setenv("LANGGRAPH_MEMORY_TOKENS", json.dumps(TOKENS))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["mcp", "--path", str(tmp_path), "--port", port]) == 1
+    said = capsys.readouterr().err
+    assert "in use" in said
     assert said.count("\n") == 1
 
 
 @contextmanager
-def in_use(folder: Path) -> Iterator[None]:
-    with Memory(ChromaStore(folder)) as memory:
-        memory.remember("Likes tea", user="ana")
-        yield
+def speaking(*options: str) -> Iterator[tuple[subprocess.Popen[str], Callable[..., Any]]]:
+    """Start a server process; give it, and a function that asks it in lines of JSON."""
+    process = subprocess.Popen(
+        [*COMMAND, *options],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    writing, reading = process.stdin, process.stdout
+
+    def ask(method: str, **params: Any) -> Any:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        writing.write(json.dumps(request) + "\n")
+        writing.flush()
+        return json.loads(reading.readline())["result"]
+
+    with process:
+        try:
+            yield process, ask
+        finally:
+            process.kill()
 
 
-@contextmanager
-def of_another_embedder(folder: Path) -> Iterator[None]:
-    with Memory(ChromaStore(folder, embed=HashingEmbeddings())) as memory:
-        memory.remember("Likes tea", user="ana")
-    yield
+def test_a_server_that_is_told_to_end_closes_its_memory_first(tmp_path: Path, capsys: Any) -> None:
+    with Memory(ChromaStore(tmp_path)) as memory:
+        memory.remember("The release is on Thursdays", user="bo", project="atlas")
+    options = ["--path", str(tmp_path), "--user", "ana", "--project", "atlas"]
+    with speaking(*options) as (process, ask):
+        client = {"name": "a test", "version": "1"}
+        ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+        ask("tools/call", name="remember", arguments={"text": "Likes tea"})
+        found = ask("tools/call", name="recall", arguments={"query": "When is the release?"})
+        assert "Thursdays" in found["content"][0]["text"]
 
+        assert main(["mcp", *options]) == 1  # the folder is open in the other process
+        said = capsys.readouterr().err
+        assert str(process.pid) in said
+        assert said.count("\n") == 1
 
-@pytest.mark.parametrize("prepared", [in_use, of_another_embedder])
-def test_a_folder_that_cannot_be_served_is_named_in_a_sentence(
-    prepared: Callable[[Path], AbstractContextManager[None]], tmp_path: Path
-) -> None:
-    folder = tmp_path / "memory"
-    command = [*COMMAND, "--path", str(folder), "--user", "ana"]
-    with prepared(folder):
-        done = subprocess.run(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
-    assert done.returncode == 1
-    assert done.stderr.startswith("langgraph-memory: ")
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("options", [[], ["--user", "ana", "--http", "127.0.0.1:8300"]])
-def test_one_of_user_and_http_is_given(options: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["mcp", "--path", "memory", *options])
-    assert ended.value.code == 2
+        (tmp_path / OWNER_FILE).unlink()  # to be closed is to write it anew
+        process.terminate()
+        process.terminate()
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert (tmp_path / OWNER_FILE).exists()
+    with Memory(ChromaStore(tmp_path)) as memory:
+        assert [note.text for note in memory.list(user="ana")] == ["Likes tea"]
 
 
 @pytest.mark.slow
-def test_the_example_recalls_in_one_process_what_it_saved_in_another(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "examples.mcp_client", "--lang", "zh"]
-    done = subprocess.run(
-        [*command, "--path", str(tmp_path / "memory")],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    recalled, listed = done.stdout.partition("\nrecall(")[2].split("\nlist_memories(")
+async def test_the_example_recalls_in_one_process_what_it_saved_in_another(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.chdir(ROOT)
+    await mcp_client.talk(tmp_path / "memory", "zh")
+    printed = capsys.readouterr().out
+    recalled, listed = printed.partition("\nrecall(")[2].split("\nlist_memories(")
     assert "用摩卡壶喝哥伦比亚咖啡" in recalled
     assert "用摩卡壶喝哥伦比亚咖啡" in listed.partition("\nResources:\n")[2]

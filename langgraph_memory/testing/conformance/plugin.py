@@ -6,12 +6,16 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import pytest
-
+from langgraph_memory.errors import missing_extra
 from langgraph_memory.testing.conformance.capabilities import Capability
 from langgraph_memory.testing.conformance.registry import RegisteredStore
 from langgraph_memory.testing.conformance.rules import Rule, all_rules
 from langgraph_memory.testing.conformance.running import check_names, run_rule
+
+try:
+    import pytest
+except ImportError as error:
+    raise missing_extra("the conformance kit in pytest", "testing", error) from error
 
 
 class ConformanceFailure(AssertionError):
