@@ -80,28 +80,30 @@ PAGES = (
             "messages_with_summary",
             "SavingReply",
             "ReplyStream",
+            "MemoryEvent",
+            "MemoryItem",
         ),
     ),
     Page(
         "tools",
         "Tools and MCP",
         "A model that keeps a memory itself: [in an agent](../tools.md), and in any client of the "
-        "[Model Context Protocol](../mcp.md). What stands in `langgraph_memory.mcp_server` needs "
-        "the extra `mcp`.",
+        "[Model Context Protocol](../mcp.md). What stands in `langgraph_memory.mcp_server` and "
+        "`langgraph_memory.mcp_http` needs the extra `mcp`.",
         (
             "memory_tools",
             "TOOLS_PROMPT",
             "mcp_server.memory_server",
             "mcp_server.serve_stdio",
-            "mcp_server.http_app",
-            "mcp_server.Tokens",
+            "mcp_http.http_app",
+            "mcp_http.Tokens",
         ),
     ),
     Page(
         "sessions",
         "Sessions",
         "LangGraph threads that are kept on disk, and are open to their own user alone.",
-        ("open_sessions", "Sessions", "Session"),
+        ("open_sessions", "Sessions", "Session", "open_checkpointer"),
     ),
     Page(
         "ranking",
