@@ -318,6 +318,23 @@ def test_rules_about_extracted_notes_hold_for_tools_too(tmp_path: Path) -> None:
         assert notes(memory, status="proposed") == ["Drinks tea"]
 
 
+async def test_a_rule_may_ask_a_person_before_a_note_is_saved(
+    sessions: Sessions, call: Way
+) -> None:
+    """An interrupt in `accept` is no failure of the store."""
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, accept=lambda c: c if interrupt(c.text) == "yes" else None) as memory:
+        model = model_of([("remember", {"text": "Drinks decaf"})])
+        graph: Any = create_agent(model, memory_tools(memory), checkpointer=sessions.checkpointer)
+        config = sessions.config(user="ana", thread_id="t")
+        await call(graph, say("Only decaf, please."), config)
+        [asked] = graph.get_state(config).interrupts
+        assert asked.value == "Drinks decaf"
+        assert notes(memory) == []
+        await call(graph, Command(resume="yes"), config)
+        assert notes(memory) == ["Drinks decaf"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_arguments_that_do_not_fit_are_answered_with_what_was_wrong(
     memory: Memory, name: str
