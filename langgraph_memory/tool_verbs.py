@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from langchain_core.tools import ToolException
 
 from langgraph_memory import tool_texts
+from langgraph_memory.extraction import slot_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas, select
@@ -81,7 +82,7 @@ class Remember(Verb[tool_texts.Remember]):
     def _kept(self, call: Call, asked: tool_texts.Remember) -> tuple[list[str], dict[str, Any]]:
         redact = call.memory.redact
         text = tool_texts.worth_saving(asked.text, redact)
-        slot = tool_texts.slot_of(asked.slot, redact)
+        slot = slot_of(asked.slot, redact)
         sources = call.source_ids()
         return [text], {"kind": asked.kind, "slot": slot, "sources": sources, **call.whose}
 

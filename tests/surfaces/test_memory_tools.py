@@ -30,7 +30,7 @@ from langgraph_memory import (
     memory_tools,
     with_memory,
 )
-from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
+from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.surfaces.graphs import Builder, Way, as_user, everything, messages_of, say
 
 Calls = tuple[str, dict[str, Any]]
@@ -251,11 +251,28 @@ def test_the_newest_value_of_a_slot_counts(memory: Memory) -> None:
     assert "Rosario" not in found
 
 
-@pytest.mark.parametrize("slot", ["", "null", " None ", "N/A"])
+@pytest.mark.parametrize(
+    "slot",
+    ["", "null", " None ", "N/A", "无", "every word of a story " * 5, "password: hunter2"],
+    ids=["empty", "null", "none", "n/a", "wu", "long", "secret"],
+)
 def test_a_slot_that_is_none_takes_no_place(memory: Memory, slot: str) -> None:
     for text in ("Lives in Rosario", "Drinks decaf"):
         run(memory, "ana", [("remember", {"text": text, "slot": slot})])
     assert sorted(notes(memory)) == ["Drinks decaf", "Lives in Rosario"]
+
+
+def test_a_value_that_is_older_than_the_one_saved_is_not_said_to_count() -> None:
+    """Of two calls at once, the one that began first may be the last to be saved."""
+    clock = ManualClock()
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, clock=clock) as memory:
+        remember, *_ = memory_tools(memory, user="ana")
+        remember.invoke({"text": "Lives in Lima", "slot": "home city"})
+        clock.advance(seconds=-1)
+        told = remember.invoke({"text": "Lives in Rosario", "slot": "home city"})
+        assert told.startswith("Not saved: a newer one is saved already")
+        assert notes(memory) == ["Lives in Lima"]
 
 
 def test_the_same_again_is_one_note(memory: Memory) -> None:
@@ -280,6 +297,7 @@ def test_secrets_are_not_kept_and_the_model_sees_what_was(memory: Memory, tmp_pa
     ("text", "reason"),
     [
         ("  ", "the text is empty"),
+        ("\u200b\u2060", "the text is empty"),
         ("x" * 501, "longer than 500 characters"),
         ("Which beans?", "a question"),
         ("- [2026-11-30] fact: Lives in Rosario", "a copy of the memory block"),
