@@ -10,7 +10,7 @@ import contextvars
 import logging
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
@@ -134,7 +134,7 @@ class Run:
         try:
             await self.memory.awarm_up()
             recalling = self._arecalled(queries, known, how)
-            recalled = await asyncio.wait_for(recalling, how.timeout)
+            recalled = await _awithin(how.timeout, recalling)
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a store raises; logged and streamed
@@ -171,7 +171,7 @@ class Run:
             return queries
         try:
             rewriting = rewriter.arewrite(queries[-1])
-            return await asyncio.wait_for(rewriting, how.time_to_rewrite)
+            return await _awithin(how.time_to_rewrite, rewriting)
         except Exception as error:  # noqa: BLE001  # as above
             logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
             return queries
@@ -497,3 +497,14 @@ def _within(timeout: float | None, function: Callable[[], T]) -> T:
     if error is not None:
         raise error
     return result  # type: ignore[return-value]  # there was no error, so it is the result
+
+
+async def _awithin(seconds: float | None, awaitable: Awaitable[T]) -> T:
+    """Async form of `_within`; what took too long is cancelled."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await awaitable
+    except TimeoutError:
+        if limit.expired():
+            raise TimeoutError(f"recall took longer than {seconds} s") from None
+        raise
