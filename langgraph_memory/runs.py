@@ -255,7 +255,8 @@ class Run:
         started, messages = perf_counter(), turn.messages
         notes = self._remember(turn.proposed, messages)
         episode = None
-        if episodes and self._is_task(messages):
+        asked, where = self._turn(messages), self._log_args(messages)
+        if episodes and self._is_task(messages) and not self.memory.is_forgotten(asked, **where):
             episode = self._episode(messages, began or self._began(messages))
         saved = [*notes, *self.log(messages, episode)]
         self.tell("memory.saved", [*saved, episode] if episode else saved, started)
@@ -277,7 +278,9 @@ class Run:
         started, messages = perf_counter(), turn.messages
         notes = await self._aremember(turn.proposed, messages)
         episode = None
-        if episodes and self._is_task(messages):
+        asked, where = self._turn(messages), self._log_args(messages)
+        wanted = episodes and self._is_task(messages)
+        if wanted and not await self.memory.ais_forgotten(asked, **where):
             episode = self._episode(messages, began or await self._abegan(messages))
         saved = [*notes, *await self.alog(messages, episode)]
         self.tell("memory.saved", [*saved, episode] if episode else saved, started)
