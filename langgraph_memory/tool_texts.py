@@ -185,9 +185,13 @@ def listed(records: Sequence[Record], page: int, size: int) -> str:
     return "\n".join(lines)
 
 
-def forgotten(record: Record) -> str:
-    """Return that something was deleted."""
-    return f"Deleted: {one_line(record.text[:_SHOWN])}"
+def forgotten(record: Record, same: Sequence[Record]) -> str:
+    """Return that something was deleted, and which records still say the same."""
+    told = f"Deleted: {one_line(record.text[:_SHOWN])}"
+    if not same:
+        return told
+    lines = _lines(same, record.owner)
+    return "\n".join([told, "Saved with the same words, and not deleted yet (data):", *lines])
 
 
 def not_found(id: str) -> str:
