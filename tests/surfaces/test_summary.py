@@ -565,6 +565,12 @@ async def test_without_a_user_a_run_with_memory_is_refused(call: Way, memory: Me
         await call(graph, {"messages": talk(1)})
 
 
+async def test_a_model_that_cannot_be_used_is_an_error_in_the_first_run(call: Way) -> None:
+    """Not weeks later, when there is something to fold."""
+    with pytest.raises(ConfigurationError, match="'nobody:nothing' cannot be used"):
+        await call(folding("nobody:nothing").compile(), say("Hello"))
+
+
 @pytest.mark.parametrize(
     "options",
     [{"keep": 0}, {"keep": 7, "fold_above": 6}, {"max_words": 0}, {"memory": "./memory"}],
