@@ -859,6 +859,39 @@ async def test_an_agent_in_a_tool_of_another_one_has_memory_too(
     assert set(said(memory, "ana")) >= set(KEPT)
 
 
+async def test_one_middleware_serves_an_agent_and_the_one_in_its_tool(
+    memory: Memory, sessions: Sessions
+) -> None:
+    """What one recalled is not shown to the other, although their runs are one."""
+    memory.remember(KNOWN, user="ana")
+    memory.remember("Kenya is out of stock", user="researcher")
+    whose = {"Find out": "researcher"}
+    shared = MemoryMiddleware(
+        memory, user=lambda state, _: whose.get(messages_of(state)[0].text, "ana")
+    )
+    inner_model = ScriptedChatModel(["Out of stock."] * 2)
+    inner: Any = create_agent(inner_model, middleware=[shared])
+
+    @tool
+    async def research() -> str:
+        """Find something out."""
+        return answer(await inner.ainvoke(say("Find out")))
+
+    asked = AIMessage(
+        "", tool_calls=[{"name": "research", "args": {}, "id": f"c{i}"} for i in "ab"]
+    )
+    model = ScriptedChatModel([asked, ANSWER])
+    agent: Any = create_agent(
+        model, [research], middleware=[shared], checkpointer=sessions.checkpointer
+    )
+    await agent.ainvoke(say(ASKED), sessions.config(user="ana", thread_id="t"))
+    assert all("moka" in block_in(prompt) for prompt in model.calls)
+    assert all("Kenya" in block_in(prompt) for prompt in inner_model.calls)
+    assert not any("Kenya" in block_in(prompt) for prompt in model.calls)
+    assert said(memory, "ana") == KEPT
+    assert len(said(memory, "researcher")) == 4
+
+
 async def test_an_agent_in_a_tool_may_ask_a_person_and_goes_on_with_memory(
     memory: Memory, sessions: Sessions, call: Way
 ) -> None:
