@@ -10,7 +10,7 @@ import contextvars
 import logging
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -140,7 +140,7 @@ class Run:
             async with self.step("recall") as step:
                 await self.memory.awarm_up()
                 recalling = self._arecalled(queries, known, how)
-                recalled = await asyncio.wait_for(recalling, how.timeout)
+                recalled = await _awithin(how.timeout, recalling)
                 return _told(step, recalled, await asyncio.to_thread(_block, recalled, how))
         except ConfigurationError:
             raise
@@ -180,7 +180,7 @@ class Run:
             return queries
         try:
             rewriting = rewriter.arewrite(queries[-1])
-            return await asyncio.wait_for(rewriting, how.time_to_rewrite)
+            return await _awithin(how.time_to_rewrite, rewriting)
         except Exception as error:  # noqa: BLE001  # as above
             logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
             return queries
@@ -251,9 +251,11 @@ class Run:
             began: When the turn began, if that is known.
         """
         messages, episode = turn.messages, None
+        asked, where = self._turn(messages), self._log_args(messages)
         with self.step("save") as step:
             notes = self._remember(step, turn.proposed, messages)
-            if episodes and self._is_task(messages):
+            wanted = episodes and self._is_task(messages)
+            if wanted and not self.memory.is_forgotten(asked, **where):
                 episode = self._episode(messages, began or self._began(messages))
             saved = [*notes, *self.log(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
@@ -273,9 +275,11 @@ class Run:
     ) -> None:
         """Async form of `save`."""
         messages, episode = turn.messages, None
+        asked, where = self._turn(messages), self._log_args(messages)
         async with self.step("save") as step:
             notes = await self._aremember(step, turn.proposed, messages)
-            if episodes and self._is_task(messages):
+            wanted = episodes and self._is_task(messages)
+            if wanted and not await self.memory.ais_forgotten(asked, **where):
                 episode = self._episode(messages, began or await self._abegan(messages))
             saved = [*notes, *await self.alog(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
@@ -492,3 +496,14 @@ def _within(timeout: float | None, function: Callable[[], T]) -> T:
     if error is not None:
         raise error
     return result  # type: ignore[return-value]  # there was no error, so it is the result
+
+
+async def _awithin(seconds: float | None, awaitable: Awaitable[T]) -> T:
+    """Async form of `_within`; what took too long is cancelled."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await awaitable
+    except TimeoutError:
+        if limit.expired():
+            raise TimeoutError(f"recall took longer than {seconds} s") from None
+        raise
