@@ -32,12 +32,12 @@ DAYS = ("monday", "tuesday", "wednesday")
 WITH_PROCESSES = {
     "en": ["examples.coffee_shop"],
     "resume": ["examples.resume_session"],
-    "saving": ["examples.self_saving", "--lang", "zh"],
-    "preferences": ["examples.preferences"],
 }
-"""Examples that start processes, and so show that what they remember outlives one."""
+"""Two of the examples that start processes: what they remember outlives one."""
 IN_ONE_PROCESS = {
     "zh": [["examples.coffee_shop", "--lang", "zh", "--step", day] for day in DAYS],
+    "saving": [["examples.self_saving", "--lang", "zh", "--step", step] for step in "12"],
+    "preferences": [["examples.preferences", "--step", step] for step in ("tell", "ask")],
     "existing": [["examples.existing_graph"]],
     "facts": [["examples.facts"]],
     "facts-zh": [["examples.facts", "--lang", "zh"]],
@@ -264,7 +264,7 @@ def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
     assert introduced.count("    - The user") == 2
 
 
-def test_a_preference_that_is_told_once_is_known_in_another_process(
+def test_a_preference_that_is_told_once_is_known_in_another_session(
     printed: dict[str, str], folder: Path
 ) -> None:
     told, asked = printed["preferences"].split("dev-17, ask:")
