@@ -78,10 +78,11 @@ async def open_checkpointer(
     the same folder lists the threads, by user.
 
     Args:
-        path: As `open_sessions` takes it.
-        busy_timeout: Likewise.
+        path: A folder (which then holds `sessions.sqlite`), a file with a suffix, or `:memory:`.
+        busy_timeout: How many seconds to wait while another process writes.
 
     Raises:
+        ConfigurationError: If `path` is a URL, or empty.
         StoreError: If the database cannot be opened and written.
 
     Example:

@@ -14,7 +14,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableLambda, ensure_config
 from langchain_core.tracers import BaseTracer, LangChainTracer, Run
 from langgraph.graph import START, StateGraph
 from langsmith import Client
@@ -352,6 +352,7 @@ async def test_a_run_that_is_cancelled_ends_for_the_tracer_too(surface: Shape) -
 def test_where_nobody_listens_there_is_no_run() -> None:
     trace = Trace("memory.recall")
     trace.start()
+    assert ensure_config()["callbacks"] is None  # a model that is called now has no caller
     trace.end({"recalled": {"note": 1}}, None)
 
 
