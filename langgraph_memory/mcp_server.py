@@ -24,7 +24,7 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.records import Note
-from langgraph_memory.runs import check_memory
+from langgraph_memory.runs import CANDIDATES, check_memory
 from langgraph_memory.scope import Owner, check_id
 from langgraph_memory.tool_verbs import Call, Verb
 
@@ -188,13 +188,8 @@ class _Handlers:
 
     def _call(self) -> Call:
         user = self.user()
-        return Call(
-            self.memory,
-            user,
-            Owner("user", user),
-            self.quotas,
-            recall_args=lambda: self.beside,
-        )
+        asked = {"user": user, "limit": CANDIDATES, **self.beside}
+        return Call(self.memory, user, Owner("user", user), self.quotas, asked)
 
 
 def _always(user: str) -> Callable[[], str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar, get_args
 
 from langchain_core.runnables import ensure_config
@@ -111,8 +110,8 @@ class _Toolkit:
             run.user,
             self._owner_of(run),
             self.quotas,
-            source_ids=partial(run.source_ids, messages),
-            recall_args=partial(run.recall_args, messages),
+            run.recall_args(messages),
+            run.source_ids(messages),
         )
 
     def _owner_of(self, run: Run) -> Owner:
