@@ -104,7 +104,7 @@ def main() -> None:
     days = {thread: (user, thread, text) for user, thread, text in DAYS["en"]}
     given = options(__doc__, "coffee-shop", languages=DAYS, steps=[*days, "show"])
     if given.step is None:
-        run_each("examples.coffee_shop", days)
+        run_each(days)
     elif given.step == "show":
         show(given.path, dict.fromkeys(user for user, _, _ in days.values()))
     else:

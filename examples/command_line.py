@@ -44,10 +44,10 @@ def options(
     return given
 
 
-def run_each(module: str, steps: Iterable[str]) -> None:
-    """Run steps of an example one after the other, each in a process of its own."""
+def run_each(steps: Iterable[str]) -> None:
+    """Run steps of this example one after the other, each in a process of its own."""
     for step in steps:
-        command = [sys.executable, "-m", module, *sys.argv[1:], "--step", step]
+        command = [sys.executable, *sys.orig_argv[1:], "--step", step]
         if failed := subprocess.run(command, check=False).returncode:
             sys.exit(failed)
 

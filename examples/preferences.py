@@ -73,7 +73,7 @@ def main() -> None:
     """Tell the preference, and ask for code in a second process."""
     given = options(__doc__, "preferences", steps=SAID)
     if given.step is None:
-        run_each("examples.preferences", SAID)
+        run_each(SAID)
     else:
         stand_in = programmer(SAID["tell"], NOTE, CODE)
         run_step(given.path, chat_model(given.model, stand_in), given.step)

@@ -75,7 +75,7 @@ def main() -> None:
     """Run both steps, each in a process of its own."""
     given = options(__doc__, "resume", steps=STEPS, model=False)
     if given.step is None:
-        run_each("examples.resume_session", STEPS)
+        run_each(STEPS)
     else:
         run_step(given.path, given.step)
 

@@ -80,7 +80,7 @@ def main() -> None:
     """Run the two sessions, each in a process of its own."""
     given = options(__doc__, "self-saving", languages=SESSIONS, steps=STEPS)
     if given.step is None:
-        run_each("examples.self_saving", STEPS)
+        run_each(STEPS)
     else:
         text = SESSIONS[given.lang][STEPS.index(given.step)]
         run_session(given.path, chat_model(given.model, proposer(PROPOSALS)), given.step, text)

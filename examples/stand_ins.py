@@ -49,7 +49,9 @@ def diary_keeper(talk: Mapping[str, tuple[str, str]]) -> BaseChatModel:
             if topic in ("told", "changed"):
                 slot = talk["asked"][1]
                 return calling("remember", text=talk[topic][1], kind="preference", slot=slot)
-            return calling("recall", query=talk[topic][1]) if topic == "asked" else _list
+            if topic == "asked":
+                return calling("recall", query=talk[topic][1])
+            return calling("list_memories")
         found = re.search(r"^- (\w+) (\[.*)$", last.text, re.MULTILINE)
         if topic == "deleted" and last.name == "list_memories" and found:
             return calling("forget", id=found[1])
@@ -57,7 +59,6 @@ def diary_keeper(talk: Mapping[str, tuple[str, str]]) -> BaseChatModel:
             return AIMessage(found[2] if found else unknown)
         return AIMessage(done)
 
-    _list = calling("list_memories")
     return scripted(answer)
 
 

@@ -24,7 +24,7 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.records import Note
-from langgraph_memory.runs import check_memory
+from langgraph_memory.runs import CANDIDATES, check_memory
 from langgraph_memory.scope import Owner, check_id
 from langgraph_memory.tool_verbs import Call, Verb
 
@@ -100,16 +100,16 @@ def memory_server(
         "agent": None if agent is None else check_id("agent", agent),
     }
     whose = _of_request if user is None else _always(user)
-    desk = _Desk(memory, whose, beside, quotas or Quotas())
+    handlers = _Handlers(memory, whose, beside, quotas or Quotas())
     return Server(
         "langgraph-memory",
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
     )
 
 
@@ -120,7 +120,7 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _Handlers:
     """What answers the requests of clients."""
 
     memory: Memory
@@ -188,13 +188,8 @@ class _Desk:
 
     def _call(self) -> Call:
         user = self.user()
-        return Call(
-            self.memory,
-            user,
-            Owner("user", user),
-            self.quotas,
-            recall_args=lambda: self.beside,
-        )
+        asked = {"user": user, "limit": CANDIDATES, **self.beside}
+        return Call(self.memory, user, Owner("user", user), self.quotas, asked)
 
 
 def _always(user: str) -> Callable[[], str]:

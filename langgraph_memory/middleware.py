@@ -25,7 +25,6 @@ from langgraph.channels import UntrackedValue
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langgraph_memory.blocks import OpenBlocks, Purpose
 from langgraph_memory.counting import CountTokens
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.followups import queries_of
@@ -38,6 +37,7 @@ from langgraph_memory.messages import (
     with_ids,
     with_instructions,
 )
+from langgraph_memory.open_blocks import OpenBlocks, Purpose
 from langgraph_memory.outline import outline_of, whole
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.replies import Taken, structured_in, take_proposal
@@ -148,7 +148,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         check_memory(memory)
         check_inject(inject)
         super().__init__()
-        self.tools = _made(tools, memory, Scopes(user, project, agent))
+        self.tools = _made(tools, memory, user=user, project=project, agent=agent)
         self._tools_prompt = tools_prompt
         self._memory = memory
         self._scopes = Scopes(user, project, agent)
@@ -268,7 +268,7 @@ class _Call:
     """The block, if it was recalled for this turn earlier in the run."""
 
 
-def _made(tools: MakesTools | None, memory: Memory, whose: Scopes) -> list[BaseTool]:
+def _made(tools: MakesTools | None, memory: Memory, **whose: Scope | None) -> list[BaseTool]:
     if tools is None:
         return []
     if not callable(tools):
@@ -276,7 +276,7 @@ def _made(tools: MakesTools | None, memory: Memory, whose: Scopes) -> list[BaseT
             f"tools= is memory_tools, or what makes tools as it does, got {tools!r}; tools of your "
             "own go into create_agent(tools=...)"
         )
-    return [*tools(memory, user=whose.user, project=whose.project, agent=whose.agent)]
+    return [*tools(memory, **whose)]
 
 
 def _purpose(run: Run, turn: Sequence[BaseMessage]) -> Purpose:

@@ -6,14 +6,11 @@ The surfaces call this; it calls `Memory` alone.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
-import queue
-import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
@@ -40,9 +37,9 @@ from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Episode, Message, Recalled, Record
 from langgraph_memory.replies import Taken
 from langgraph_memory.scope import Scope, run_owner_id, run_user
+from langgraph_memory.timeouts import awithin, within
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 OnError = Literal["log", "raise"]
 """What becomes of a recall that fails."""
@@ -122,7 +119,7 @@ class Run:
         try:
             with self.step("recall") as step:
                 self.memory.warm_up()
-                recalled = _within(how.timeout, lambda: self._recalled(queries, known, how))
+                recalled = within(how.timeout, lambda: self._recalled(queries, known, how))
                 return _told(step, recalled, _block(recalled, how))
         except ConfigurationError:
             raise
@@ -140,7 +137,7 @@ class Run:
             async with self.step("recall") as step:
                 await self.memory.awarm_up()
                 recalling = self._arecalled(queries, known, how)
-                recalled = await _awithin(how.timeout, recalling)
+                recalled = await awithin(how.timeout, recalling)
                 return _told(step, recalled, await asyncio.to_thread(_block, recalled, how))
         except ConfigurationError:
             raise
@@ -169,7 +166,7 @@ class Run:
         if rewriter is None or not queries[-1].strip():
             return queries
         try:
-            return _within(how.time_to_rewrite, lambda: rewriter.rewrite(queries[-1]))
+            return within(how.time_to_rewrite, lambda: rewriter.rewrite(queries[-1]))
         except Exception as error:  # noqa: BLE001  # whatever a model or a function raises
             logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
             return queries
@@ -180,7 +177,7 @@ class Run:
             return queries
         try:
             rewriting = rewriter.arewrite(queries[-1])
-            return await _awithin(how.time_to_rewrite, rewriting)
+            return await awithin(how.time_to_rewrite, rewriting)
         except Exception as error:  # noqa: BLE001  # as above
             logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
             return queries
@@ -469,41 +466,3 @@ def _tell_processed(step: Step, done: Processed) -> None:
 
 def _block(recalled: Recalled, how: RecallOptions) -> Block:
     return memory_block(select(recalled, how.quotas), how.max_tokens, how.count_tokens)
-
-
-def _within(timeout: float | None, function: Callable[[], T]) -> T:
-    """Call a function, and give up waiting after some seconds.
-
-    Raises:
-        TimeoutError: If it took longer. It goes on in a thread that ends with the process.
-    """
-    if timeout is None:
-        return function()
-    outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
-
-    def call() -> None:
-        try:
-            outcome.put((function(), None))
-        except BaseException as error:  # noqa: BLE001  # handed to the caller's thread, which raises it
-            outcome.put((None, error))
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(call,), daemon=True, name="recall").start()
-    try:
-        result, error = outcome.get(timeout=timeout)
-    except queue.Empty:
-        raise TimeoutError(f"recall took longer than {timeout} s") from None
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value]  # there was no error, so it is the result
-
-
-async def _awithin(seconds: float | None, awaitable: Awaitable[T]) -> T:
-    """Async form of `_within`; what took too long is cancelled."""
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            return await awaitable
-    except TimeoutError:
-        if limit.expired():
-            raise TimeoutError(f"recall took longer than {seconds} s") from None
-        raise

@@ -17,11 +17,12 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from langgraph_memory.guard import SqliteGuard, in_thread, thread_of, user_of
-from langgraph_memory.sessions import Sessions, place_of
+from langgraph_memory.guard import Guard, in_thread
+from langgraph_memory.sessions import open_guard, place_of
+from langgraph_memory.threads import thread_of, user_of
 
 
-class ServerGuard(SqliteGuard):
+class ServerGuard(Guard):
     """The guard, where a server has asked before whether a thread may be read or written.
 
     A run claims its thread for its user, and is refused in another user's.
@@ -88,10 +89,11 @@ async def open_checkpointer(
     the same folder lists the threads, by user.
 
     Args:
-        path: As `open_sessions` takes it.
-        busy_timeout: Likewise.
+        path: A folder (which then holds `sessions.sqlite`), a file with a suffix, or `:memory:`.
+        busy_timeout: How many seconds to wait while another process writes.
 
     Raises:
+        ConfigurationError: If `path` is a URL, or empty.
         StoreError: If the database cannot be opened and written.
 
     Example:
@@ -102,5 +104,8 @@ async def open_checkpointer(
         True
     """
     place = await asyncio.to_thread(place_of, path)
-    async with Sessions(place, busy_timeout=busy_timeout, guard=ServerGuard) as sessions:
-        yield sessions.checkpointer
+    saver = await asyncio.to_thread(open_guard, ServerGuard, place, busy_timeout)
+    try:
+        yield saver
+    finally:
+        await asyncio.to_thread(saver.threads.close)

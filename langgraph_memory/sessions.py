@@ -11,25 +11,19 @@ import os
 import re
 import threading
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_memory.errors import ConfigurationError, StoreError
-from langgraph_memory.guard import (
-    Session as Session,
-)
-from langgraph_memory.guard import (
-    SqliteGuard,
-    Threads,
-    in_thread,
-    sqlite_errors,
-    thread_of,
-    user_of,
-)
+from langgraph_memory.guard import Guard, in_thread
+from langgraph_memory.threads import Session as Session
+from langgraph_memory.threads import Threads, sqlite_errors, thread_of, user_of
 
 FILE_NAME = "sessions.sqlite"
+
+G = TypeVar("G", bound=Guard)
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -41,14 +35,11 @@ class Sessions:
     in a thread.
     """
 
-    def __init__(
-        self, path: str, *, busy_timeout: float = 30.0, guard: type[SqliteGuard] = SqliteGuard
-    ) -> None:
+    def __init__(self, path: str, *, busy_timeout: float = 30.0) -> None:
         self._path = path
         self._busy_timeout = busy_timeout
-        self._guard = guard
         self._lock = threading.Lock()
-        self._saver: SqliteGuard | None = None
+        self._saver: Guard | None = None
         self._closed = False
 
     @property
@@ -126,13 +117,12 @@ class Sessions:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
-    def _open(self) -> SqliteGuard:
+    def _open(self) -> Guard:
         with self._lock:
             if self._closed:
                 raise ConfigurationError(f"sessions in {self._path} are closed")
             if self._saver is None:
-                file = _database_file(self._path)
-                self._saver = _open_sqlite(file, self._busy_timeout, self._guard)
+                self._saver = open_guard(Guard, self._path, self._busy_timeout)
             return self._saver
 
 
@@ -169,6 +159,21 @@ def place_of(path: str | os.PathLike[str]) -> str:
     return text if text == ":memory:" else os.path.abspath(text)
 
 
+def open_guard(kind: type[G], place: str, busy_timeout: float) -> G:
+    """Open the database of a place, behind a guard of a kind; its folder is made if need be."""
+    path = _database_file(place)
+    threads = Threads(path, busy_timeout)
+    saver = kind(threads)
+    try:
+        with sqlite_errors(path):
+            saver.setup()
+        threads.create()
+    except BaseException:
+        threads.close()
+        raise
+    return saver
+
+
 def _database_file(path: str) -> str:
     """Return the file that a path means, and make its folder."""
     if path == ":memory:":
@@ -181,16 +186,3 @@ def _database_file(path: str) -> str:
     except OSError as error:
         raise StoreError(f"sessions in {file}: the folder cannot be made ({error})") from error
     return str(file)
-
-
-def _open_sqlite(path: str, busy_timeout: float, guard: type[SqliteGuard]) -> SqliteGuard:
-    threads = Threads(path, busy_timeout)
-    saver = guard(threads)
-    try:
-        with sqlite_errors(path):
-            saver.setup()
-        threads.create()
-    except BaseException:
-        threads.close()
-        raise
-    return saver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -16,7 +16,6 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Change, Recalled, Record
-from langgraph_memory.runs import CANDIDATES
 from langgraph_memory.scope import Owner, RecordType
 
 A = TypeVar("A", bound=tool_texts.Asked)
@@ -37,10 +36,10 @@ class Call:
     owner: Owner
     """Whose records it writes, lists and deletes."""
     quotas: Quotas
-    source_ids: Callable[[], Sequence[str]] = list
+    recall_args: Mapping[str, Any]
+    """How `Memory.recall` is asked, but for the query."""
+    source_ids: Sequence[str] = ()
     """The ids of the messages that a note comes from."""
-    recall_args: Callable[[], Mapping[str, Any]] = dict
-    """How `Memory.recall` is asked, but for the query and the user."""
     tell: Tell = lambda event, records, **more: None
     """Tells what was read or written."""
 
@@ -73,19 +72,19 @@ class Remember(Verb[tool_texts.Remember]):
     asks: type[tool_texts.Remember] = tool_texts.Remember
 
     def call(self, call: Call, asked: tool_texts.Remember) -> str:
-        texts, how = self._kept(call, asked)
-        return self._told(call, call.memory.keep_proposed(texts, **how))
+        text, how = self._kept(call, asked)
+        return self._told(call, call.memory.keep_proposed([text], **how))
 
     async def acall(self, call: Call, asked: tool_texts.Remember) -> str:
-        texts, how = self._kept(call, asked)
-        return self._told(call, await call.memory.akeep_proposed(texts, **how))
+        text, how = self._kept(call, asked)
+        return self._told(call, await call.memory.akeep_proposed([text], **how))
 
-    def _kept(self, call: Call, asked: tool_texts.Remember) -> tuple[list[str], dict[str, Any]]:
+    def _kept(self, call: Call, asked: tool_texts.Remember) -> tuple[str, dict[str, Any]]:
         redact = call.memory.redact
         text = tool_texts.worth_saving(asked.text, redact)
         slot = slot_of(asked.slot, redact)
-        sources = call.source_ids()
-        return [text], {"kind": asked.kind, "slot": slot, "sources": sources, **call.whose}
+        how = {"kind": asked.kind, "slot": slot, "sources": call.source_ids, **call.whose}
+        return text, how
 
     def _told(self, call: Call, changes: Sequence[Change]) -> str:
         if not changes:
@@ -99,11 +98,11 @@ class Recall(Verb[tool_texts.Recall]):
     asks = tool_texts.Recall
 
     def call(self, call: Call, asked: tool_texts.Recall) -> str:
-        found = call.memory.recall(asked.query, **_asking(call))
+        found = call.memory.recall(asked.query, **call.recall_args)
         return self._told(call, found)
 
     async def acall(self, call: Call, asked: tool_texts.Recall) -> str:
-        found = await call.memory.arecall(asked.query, **_asking(call))
+        found = await call.memory.arecall(asked.query, **call.recall_args)
         return self._told(call, found)
 
     def _told(self, call: Call, found: Recalled) -> str:
@@ -146,7 +145,3 @@ class List(Verb[tool_texts.List]):
     async def acall(self, call: Call, asked: tool_texts.List) -> str:
         found = await call.memory.alist(contains=asked.contains, limit=ALL, **call.whose)
         return tool_texts.listed(found, asked.page, PAGE)
-
-
-def _asking(call: Call) -> dict[str, Any]:
-    return {"user": call.user, "limit": CANDIDATES, **call.recall_args()}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar, get_args
 
 from langchain_core.runnables import ensure_config
@@ -75,17 +74,19 @@ def memory_tools(
     count("limit_per_run", limit_per_run)
     if owner not in get_args(OwnerKind):
         raise ConfigurationError(f"owner= is 'user', 'project' or 'agent', got {owner!r}")
-    desk = _Desk(memory, Scopes(user, project, agent), owner, quotas or Quotas(), limit_per_run)
+    toolkit = _Toolkit(
+        memory, Scopes(user, project, agent), owner, quotas or Quotas(), limit_per_run
+    )
     return [
-        _tool(desk, tool_verbs.Remember()),
-        _tool(desk, tool_verbs.Recall()),
-        _tool(desk, tool_verbs.Forget()),
-        _tool(desk, tool_verbs.List()),
+        _tool(toolkit, tool_verbs.Remember()),
+        _tool(toolkit, tool_verbs.Recall()),
+        _tool(toolkit, tool_verbs.Forget()),
+        _tool(toolkit, tool_verbs.List()),
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _Toolkit:
     """What all calls of all tools have in common."""
 
     memory: Memory
@@ -113,8 +114,8 @@ class _Desk:
             run.user,
             self._owner_of(run),
             self.quotas,
-            source_ids=partial(run.source_ids, messages),
-            recall_args=partial(run.recall_args, messages),
+            run.recall_args(messages),
+            run.source_ids(messages),
         )
 
     def _owner_of(self, run: Run) -> Owner:
@@ -127,10 +128,10 @@ class _Desk:
         return Owner(self.owner, id)
 
 
-def _tool(desk: _Desk, verb: Verb[A]) -> BaseTool:
+def _tool(toolkit: _Toolkit, verb: Verb[A]) -> BaseTool:
     # LangGraph injects `runtime` by its type; `None` lets a tool be called without a graph.
     def call(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # see above
-        run, opened = desk.open(verb.name, runtime)
+        run, opened = toolkit.open(verb.name, runtime)
         try:
             with run.step(verb.step) as step:
                 opened.memory.warm_up()
@@ -141,7 +142,7 @@ def _tool(desk: _Desk, verb: Verb[A]) -> BaseTool:
             raise _failure(verb, error) from error
 
     async def acall(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # as above
-        run, opened = desk.open(verb.name, runtime)
+        run, opened = toolkit.open(verb.name, runtime)
         try:
             async with run.step(verb.step) as step:
                 await opened.memory.awarm_up()

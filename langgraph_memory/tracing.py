@@ -1,7 +1,8 @@
 """What memory does in a run, as runs of LangChain inside of it: tracers show them, with no content.
 
 LangChain calls a run of anything but a model or a tool a chain; it tells its callbacks of them. So
-whatever traces a graph already (LangSmith, OpenTelemetry, Langfuse) shows these too.
+whatever traces a graph already (LangSmith, OpenTelemetry, Langfuse) shows these too. They are told
+by hand: a `RunnableLambda` would show what its function is given and returns.
 """
 
 from __future__ import annotations

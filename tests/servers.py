@@ -1,4 +1,4 @@
-"""A Chroma server for tests: a real `chroma run` on a free port, which can be killed."""
+"""Servers for tests, on free ports: a real `chroma run`, which can be killed, and how to wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,27 @@ import chromadb
 from langgraph_memory.store.server import disconnect
 
 BINARY = Path(sys.executable).with_name("chroma")
-_START_SECONDS = 60
+START_SECONDS = 120
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def wait_for(port: int, process: subprocess.Popen[Any]) -> None:
+    """Return when a process that was started listens."""
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except OSError:
+            assert process.poll() is None, "the server has ended"
+            assert time.monotonic() < deadline, "the server does not start"
+            time.sleep(0.05)
 
 
 class ChromaServer:
@@ -28,9 +48,7 @@ class ChromaServer:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -41,15 +59,7 @@ class ChromaServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + _START_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except OSError:
-                assert self._process.poll() is None, "the server has ended"
-                assert time.monotonic() < deadline, "the server does not start"
-                time.sleep(0.05)
+        wait_for(self.port, self._process)
 
     def kill(self) -> None:
         """End the server with SIGKILL."""

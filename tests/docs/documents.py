@@ -45,6 +45,15 @@ _EXAMPLE_SECTION = re.compile(r"^[ \t]*Examples?:[ \t]*$(?P<rest>.*)", re.MULTIL
 _DOCTESTS = DocTestStringParser(DocTestEvaluator(doctest.ELLIPSIS))
 
 
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def anchor(heading: str) -> str:
+    """Return GitHub's anchor of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def all_documents(root: Path = ROOT) -> list[Path]:
     """Return every Markdown page, and every module of the package."""
     pages = [*root.glob("*.md"), *root.glob("docs/**/*.md")]

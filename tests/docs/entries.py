@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tests.docs.docstrings import Attribute, Docstring, attributes, bases, bullets, signature
-from tests.docs.documents import ROOT
+from tests.docs.documents import ROOT, anchor
 
 _PACKAGE = "langgraph_memory"
 _CALLED_BY_LANGCHAIN = ("MemoryMiddleware", "EpisodeRecorder")  # all of their methods are hooks
@@ -192,11 +192,6 @@ def constants() -> dict[str, tuple[str, Attribute]]:
 
 
 # -- Markdown --
-
-
-def anchor(name: str) -> str:
-    """Return GitHub's anchor of a heading."""
-    return re.sub(r"[^\w-]", "", name.lower())
 
 
 def source(module: str) -> str:

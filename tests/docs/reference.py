@@ -15,8 +15,8 @@ from pathlib import Path
 from langgraph_memory import errors, testing
 from langgraph_memory.testing import conformance
 from tests.docs.docstrings import Attribute, Docstring, in_double_quotes
-from tests.docs.documents import REFERENCE
-from tests.docs.entries import Entry, anchor, constants, linked, source
+from tests.docs.documents import REFERENCE, anchor
+from tests.docs.entries import Entry, constants, linked, source
 
 _TYPES = "types"
 _MADE = "<!-- Made of the docstrings by `make docs`: change those. -->"

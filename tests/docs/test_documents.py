@@ -8,13 +8,9 @@ from textwrap import dedent
 
 import pytest
 
-from tests.docs.documents import ROOT, all_documents, has_examples, overlooked, run
+from tests.docs.documents import all_documents, has_examples, name, overlooked, run
 from tests.docs.local_model import reply
 from tests.openai_server import OpenAIServer
-
-
-def name(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.documents import ROOT
+from tests.docs.documents import ROOT, anchor, name
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -18,22 +18,18 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
-def name(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
 def links(page: Path) -> Iterator[tuple[Path, str]]:
     """Yield the file and the anchor of each link that stays in the repository."""
     for target in _LINK.findall(_CODE.sub("", page.read_text("utf-8"))):
         if "://" not in target:
-            file, _, anchor = target.partition("#")
-            yield (page.parent / file).resolve() if file else page, anchor
+            file, _, place = target.partition("#")
+            yield (page.parent / file).resolve() if file else page, place
 
 
 def anchors(page: Path) -> set[str]:
     """Return the anchors that GitHub gives to a page's headings."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in _HEADING.findall(text)}
+    return set(map(anchor, _HEADING.findall(text)))
 
 
 def test_the_index_names_every_page() -> None:
@@ -45,8 +41,8 @@ def test_the_index_names_every_page() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     broken = [
-        f"{file}#{anchor}"
-        for file, anchor in links(page)
-        if not file.exists() or (anchor and anchor not in anchors(file))
+        f"{file}#{place}"
+        for file, place in links(page)
+        if not file.exists() or (place and place not in anchors(file))
     ]
     assert broken == []

@@ -10,7 +10,6 @@ import runpy
 import socket
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
@@ -23,35 +22,22 @@ from examples import forgetting, supervisor, team
 from examples.stand_ins import code, plan, research, scripted, supervise, write
 from langgraph_memory import TOOLS_PROMPT, ChromaStore, Memory, SavingReply, open_sessions
 from langgraph_memory.prompts import OPEN
+from tests.no_network import NO_NETWORK
 from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import Way, as_user, episodes, say
 
 ROOT = Path(__file__).parents[2]
 
-NO_NETWORK = """
-    import os
-    import socket
-
-    def refuse(self, address, *rest):
-        if self.family == socket.AF_UNIX:
-            return connect(self, address, *rest)
-        with open(os.environ["ATTEMPTS"], "a") as file:
-            print(address, file=file)
-        raise OSError(f"no network: {address}")
-
-    connect = socket.socket.connect
-    socket.socket.connect = socket.socket.connect_ex = refuse
-"""
 DAYS = ("monday", "tuesday", "wednesday")
 WITH_PROCESSES = {
     "en": ["examples.coffee_shop"],
     "resume": ["examples.resume_session"],
-    "saving": ["examples.self_saving", "--lang", "zh"],
-    "preferences": ["examples.preferences"],
 }
-"""Examples that start processes, and so show that what they remember outlives one."""
+"""Two of the examples that start processes: what they remember outlives one."""
 IN_ONE_PROCESS = {
     "zh": [["examples.coffee_shop", "--lang", "zh", "--step", day] for day in DAYS],
+    "saving": [["examples.self_saving", "--lang", "zh", "--step", step] for step in "12"],
+    "preferences": [["examples.preferences", "--step", step] for step in ("tell", "ask")],
     "existing": [["examples.existing_graph"]],
     "facts": [["examples.facts"]],
     "facts-zh": [["examples.facts", "--lang", "zh"]],
@@ -83,7 +69,7 @@ def printed(folder: Path) -> dict[str, str]:
 
     None reaches a network: what they ask of one is noted in the file `attempts`.
     """
-    (folder / "sitecustomize.py").write_text(textwrap.dedent(NO_NETWORK))
+    (folder / "sitecustomize.py").write_text(NO_NETWORK)
     env = {**os.environ, "PYTHONPATH": str(folder), "ATTEMPTS": str(folder / "attempts")}
     env = {name: value for name, value in env.items() if not name.startswith("OPENAI")}
 
@@ -100,7 +86,7 @@ def printed(folder: Path) -> dict[str, str]:
         patch.setenv("ATTEMPTS", env["ATTEMPTS"])
         for method in ("connect", "connect_ex"):
             patch.setattr(socket.socket, method, getattr(socket.socket, method))
-        exec(textwrap.dedent(NO_NETWORK), {})
+        exec(NO_NETWORK, {})
         for name, runs in IN_ONE_PROCESS.items():
             texts[name] = "".join(run_here(*run, "--path", folder / name) for run in runs)
     return texts
@@ -278,7 +264,7 @@ def test_a_model_that_proposes_two_notes_knows_them_in_the_next_session(
     assert introduced.count("    - The user") == 2
 
 
-def test_a_preference_that_is_told_once_is_known_in_another_process(
+def test_a_preference_that_is_told_once_is_known_in_another_session(
     printed: dict[str, str], folder: Path
 ) -> None:
     told, asked = printed["preferences"].split("dev-17, ask:")

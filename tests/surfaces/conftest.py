@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_memory import Memory, Sessions, open_sessions
-from tests.surfaces.graphs import Shape, Way, nodes, opened, wrapped
+from tests.surfaces.graphs import SURFACES, Shape, Way, nodes, opened, wrapped
 
 SHAPES = {"nodes": nodes, "with_memory": wrapped}
 
@@ -28,6 +28,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("shape", SHAPES, indirect=True)
     elif "way" in metafunc.fixturenames:
         metafunc.parametrize("way", WAYS, indirect=True)
+
+
+@pytest.fixture(params=SURFACES)
+def surface(request: pytest.FixtureRequest) -> Shape:
+    """Each of the ways to put memory into a graph."""
+    return SURFACES[request.param]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -18,6 +19,7 @@ from langgraph_memory import (
     ChromaStore,
     Episode,
     Memory,
+    MemoryMiddleware,
     MemoryState,
     Message,
     messages_with_memory,
@@ -136,6 +138,18 @@ def wrapped_node(
     builder.add_node("chat", with_memory(node, memory, **options))
     builder.add_edge(START, "chat")
     return builder
+
+
+def agent(
+    memory: Memory, model: BaseChatModel, *, is_async: bool = False, **options: Any
+) -> Builder:
+    """An agent of `create_agent`, to be compiled like the others."""
+    made: Any = create_agent(model, middleware=[MemoryMiddleware(memory, **options)])
+    builder: Builder = made.builder
+    return builder
+
+
+SURFACES: dict[str, Shape] = {"nodes": nodes, "with_memory": wrapped, "middleware": agent}
 
 
 @contextmanager

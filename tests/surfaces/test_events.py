@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.language_models import BaseChatModel
 from langgraph.types import interrupt
 from pydantic import TypeAdapter
 
@@ -17,20 +15,17 @@ from langgraph_memory import (
     EpisodeRecorder,
     Memory,
     MemoryEvent,
-    MemoryMiddleware,
     Sessions,
     memory_tools,
 )
 from langgraph_memory.testing import ScriptedChatModel
 from tests.surfaces.graphs import (
     ORDER,
-    Builder,
+    Shape,
     as_user,
     everything,
-    nodes,
     noting,
     say,
-    wrapped,
 )
 from tests.surfaces.test_extraction import NOTES, extracting
 from tests.surfaces.test_failures import BrokenStore
@@ -38,7 +33,6 @@ from tests.surfaces.test_memory_tools import model_of
 from tests.surfaces.test_replies import ANSWER as REPLY
 from tests.surfaces.test_replies import reply
 
-Build = Callable[..., Any]
 Events = list[dict[str, Any]]
 
 KNOWN = "Drinks Colombia from a moka pot"
@@ -46,24 +40,6 @@ STREAMS = ["stream", "astream"]
 EVENT = TypeAdapter(MemoryEvent)
 WHOSE = {"user": "ana", "project": "shop", "agent": "barista"}
 NAMED = {"configurable": {f"{kind}_id": id for kind, id in WHOSE.items()} | {"thread_id": "t"}}
-
-
-def agent(memory: Memory, model: BaseChatModel, *, is_async: bool = False, **options: Any) -> Any:
-    """An agent of `create_agent`, to be used like the builders of graphs."""
-    made = create_agent(model, middleware=[MemoryMiddleware(memory, **options)])
-    return made.builder
-
-
-SURFACES: dict[str, Callable[..., Builder]] = {
-    "nodes": nodes,
-    "with_memory": wrapped,
-    "middleware": agent,
-}
-
-
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Build:
-    return SURFACES[request.param]
 
 
 async def told(builder: Any, name: str, config: Any = NAMED, text: str = ORDER) -> Events:
@@ -98,7 +74,7 @@ def types(events: Events) -> list[str]:
 
 @pytest.mark.parametrize("name", STREAMS)
 async def test_what_was_recalled_and_saved_is_told_of_everybody_it_is_about(
-    memory: Memory, surface: Build, name: str
+    memory: Memory, surface: Shape, name: str
 ) -> None:
     memory.remember(KNOWN, user="ana")
     events = await told(surface(memory, noting(), is_async=name == "astream"), name)
@@ -108,7 +84,7 @@ async def test_what_was_recalled_and_saved_is_told_of_everybody_it_is_about(
 
 
 async def test_of_a_run_of_a_user_alone_the_events_name_nobody_else(
-    memory: Memory, surface: Build
+    memory: Memory, surface: Shape
 ) -> None:
     graph = surface(memory, noting()).compile()
     events = await everything(graph.stream, say(ORDER), as_user("ana"), "custom")
@@ -117,7 +93,7 @@ async def test_of_a_run_of_a_user_alone_the_events_name_nobody_else(
 
 @pytest.mark.parametrize("known", [True, False])
 async def test_a_watcher_learns_whether_anything_is_known_about_the_question(
-    memory: Memory, surface: Build, known: bool
+    memory: Memory, surface: Shape, known: bool
 ) -> None:
     memory.remember(KNOWN, user="ana")
     asked = "What do I drink Colombia from?" if known else "zebra"
@@ -126,7 +102,7 @@ async def test_a_watcher_learns_whether_anything_is_known_about_the_question(
 
 
 @pytest.mark.parametrize("name", STREAMS)
-async def test_a_recall_that_fails_is_told(surface: Build, name: str) -> None:
+async def test_a_recall_that_fails_is_told(surface: Shape, name: str) -> None:
     memory = Memory(BrokenStore(reads=True))
     events = await told(surface(memory, noting(), is_async=name == "astream"), name)
     [failed] = [event for event in events if event["type"] == "memory.failed"]
@@ -137,7 +113,7 @@ async def test_a_recall_that_fails_is_told(surface: Build, name: str) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 async def test_what_could_not_be_saved_is_told_before_the_run_fails(
-    surface: Build, name: str
+    surface: Shape, name: str
 ) -> None:
     memory = Memory(BrokenStore(writes=True))
     graph = surface(memory, noting(), is_async=name == "astream").compile()
@@ -162,7 +138,7 @@ async def kept(stream: Any, events: Events) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 async def test_notes_that_a_reply_proposes_in_vain_are_told(
-    memory: Memory, surface: Build, name: str
+    memory: Memory, surface: Shape, name: str
 ) -> None:
     model = ScriptedChatModel([reply("Hello!", "Which beans?", "My password is hunter2")])
     builder = surface(memory, model, is_async=name == "astream", from_reply=True)
@@ -173,7 +149,7 @@ async def test_notes_that_a_reply_proposes_in_vain_are_told(
     assert "hunter2" not in str(events)
 
 
-async def test_a_reply_whose_notes_are_kept_refuses_none(memory: Memory, surface: Build) -> None:
+async def test_a_reply_whose_notes_are_kept_refuses_none(memory: Memory, surface: Shape) -> None:
     events = await told(surface(memory, ScriptedChatModel([REPLY]), from_reply=True), "stream")
     assert "refused" not in types(events)
     assert "note" in [item["type"] for event in events for item in event["items"]]
@@ -181,7 +157,7 @@ async def test_a_reply_whose_notes_are_kept_refuses_none(memory: Memory, surface
 
 @pytest.mark.parametrize("name", STREAMS)
 async def test_what_a_model_made_of_a_turn_is_told_with_what_it_cost(
-    tmp_path: Path, surface: Build, name: str
+    tmp_path: Path, surface: Shape, name: str
 ) -> None:
     with extracting(tmp_path, NOTES, RuntimeError("overloaded"), retries=0) as memory:
         builder = surface(memory, noting(), is_async=name == "astream")
@@ -194,7 +170,7 @@ async def test_what_a_model_made_of_a_turn_is_told_with_what_it_cost(
 
 
 async def test_whoever_asks_a_person_while_saving_has_not_failed(
-    tmp_path: Path, sessions: Sessions, surface: Build
+    tmp_path: Path, sessions: Sessions, surface: Shape
 ) -> None:
     def ask(candidate: Candidate) -> Candidate:
         interrupt("Keep this?")
@@ -242,7 +218,7 @@ async def test_tools_that_fail_tell_in_the_same_form(name: str) -> None:
     assert types(events) == ["failed"] * 3
 
 
-async def test_a_recorder_beside_them_changes_nothing(memory: Memory, surface: Build) -> None:
+async def test_a_recorder_beside_them_changes_nothing(memory: Memory, surface: Shape) -> None:
     graph = surface(memory, noting()).compile()
     config: Any = {**NAMED, "callbacks": [EpisodeRecorder(memory, user="ana")]}
     events = await everything(graph.stream, say(ORDER), config, "custom")

@@ -7,11 +7,9 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
@@ -24,10 +22,11 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import AuthenticationError, NotFoundError, PermissionDeniedError
 
 from langgraph_memory import ChromaStore, Memory, open_sessions
+from tests.no_network import NO_NETWORK
+from tests.servers import free_port, wait_for
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "langgraph_server"
-START_SECONDS = 120
 
 Client = Callable[[str | None], Any]
 
@@ -59,20 +58,6 @@ AGENT = """
         middleware=[MemoryMiddleware(memory)],
     )
 """
-NO_NETWORK = """
-    import os
-    import socket
-
-    def refuse(self, address, *rest):
-        if self.family == socket.AF_UNIX or address[0] in ("127.0.0.1", "::1", "localhost"):
-            return connect(self, address, *rest)
-        with open(os.environ["ATTEMPTS"], "a") as file:
-            print(address, file=file)
-        raise OSError(f"no network: {address}")
-
-    connect = socket.socket.connect
-    socket.socket.connect = socket.socket.connect_ex = refuse
-"""
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("langgraph_cli", "langgraph_api")),
@@ -86,14 +71,12 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.attempts = folder.parent / "attempts"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("memory", ".*", "__py*"))
         (folder / "agent.py").write_text(textwrap.dedent(AGENT))
         self.configure(graphs={"shop": "./graph.py:graph", "agent": "./agent.py:graph"})
-        (folder.parent / "sitecustomize.py").write_text(textwrap.dedent(NO_NETWORK))
+        (folder.parent / "sitecustomize.py").write_text(NO_NETWORK)
 
     def configure(self, **changes: Any) -> None:
         file = self.folder / "langgraph.json"
@@ -120,15 +103,11 @@ class Server:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except OSError:
-                assert self._process.poll() is None, self.log
-                assert time.monotonic() < deadline, self.log
-                time.sleep(0.1)
+        try:
+            wait_for(self.port, self._process)
+        except AssertionError as error:
+            error.add_note(self.log)
+            raise
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGINT)

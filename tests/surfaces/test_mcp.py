@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -26,11 +24,8 @@ from langgraph_memory import (
     UniversalSentenceEncoder,
     memory_tools,
 )
-from langgraph_memory.cli.__main__ import main
-from langgraph_memory.store.chroma import ChromaStore as Store
-from langgraph_memory.store.directory_lock import OWNER_FILE
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
-from tests.servers import ChromaServer, shared_server
+from tests.servers import START_SECONDS, ChromaServer, free_port, shared_server, wait_for
 
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")
 import mcp  # after the skip
@@ -45,7 +40,6 @@ ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "langgraph_memory.cli", "mcp"]
 TOKENS = {"ana-0123456789abcdef": "ana", "bo-0123456789abcdef": "bo"}
 ANA, BO = TOKENS
-START_SECONDS = 60
 LIST_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 AS_ANA = {"Authorization": f"Bearer {ANA}", **ACCEPT}
@@ -64,20 +58,10 @@ async def over_stdio(*options: str) -> AsyncIterator[Any]:
 @contextmanager
 def http_server(*options: str) -> Iterator[str]:
     """Start a server process; give its URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen([*COMMAND, *options, "--port", str(port)], cwd=ROOT)
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except OSError:
-                assert process.poll() is None, "the server has ended"
-                assert time.monotonic() < deadline, "the server does not start"
-                time.sleep(0.05)
+        wait_for(port, process)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
@@ -351,7 +335,7 @@ async def test_any_text_comes_back_as_one_line(text: str, shared_url: str) -> No
         await call(client, "forget", id=handle)
 
 
-class Broken(Store):
+class Broken(ChromaStore):
     """A store whose disk is gone."""
 
     async def abatch(self, ops: Any) -> list[Any]:
@@ -407,7 +391,7 @@ async def test_a_cursor_of_another_server_is_refused(cursor: str, words: Memory)
             await client.list_resources(cursor=cursor)
 
 
-class Noted(Store):
+class Noted(ChromaStore):
     """A store that notes what it is asked."""
 
     asked: list[Any]
@@ -468,153 +452,6 @@ async def test_without_user_and_token_no_memory_is_opened() -> None:
 def test_tokens_that_cannot_be_used_are_refused(users: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError):
         Tokens(users)
-
-
-def refusal(capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    """Return the sentence by which the command refuses to be called like this."""
-    try:
-        code: Any = main(["mcp", *options])
-    except SystemExit as ended:
-        code = ended.code
-    said = capsys.readouterr().err
-    assert code == 2, said
-    assert said.startswith("langgraph-memory")
-    assert said.count("\n") == 1
-    return said
-
-
-@pytest.mark.parametrize("text", [None, "ana", '["ana"]', '{"0123456789abcdef": 3}', "{}"])
-@pytest.mark.parametrize("where", ["variable", "file"])
-def test_the_command_says_what_is_wrong_with_the_tokens_but_not_the_tokens(
-    text: str | None, where: str, tmp_path: Path, monkeypatch: Any, capsys: Any
-) -> None:
-    monkeypatch.delenv("LANGGRAPH_MEMORY_TOKENS", raising=False)
-    options = ["--path", str(tmp_path / "memory"), "--port", "8300"]
-    if where == "file":
-        options += ["--tokens", str(tmp_path / "tokens.json")]
-        if text is not None:
-            (tmp_path / "tokens.json").write_text(text, "utf-8")
-    elif text is not None:
-        monkeypatch.setenv("LANGGRAPH_MEMORY_TOKENS", text)
-    said = refusal(capsys, *options)
-    assert "token" in said.casefold()
-    assert "0123456789abcdef" not in said
-    assert not (tmp_path / "memory").exists()
-
-
-FOLDER = ["--path", "memory"]
-AS_USER = [*FOLDER, "--user", "ana"]
-FOR_TOKENS = [*FOLDER, "--port", "8300"]
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--user", "ana"], "one of the arguments --path --url is required"),
-        (FOLDER, "one of the arguments --user --port is required"),
-        ([*AS_USER, "--url", "http://127.0.0.1:1"], "not allowed with argument --path"),
-        ([*AS_USER, "--port", "8300"], "not allowed with argument --user"),
-        ([*AS_USER, "--host", "0.0.0.0"], "--host is for HTTP and goes with --port"),
-        ([*AS_USER, "--tokens", "t.json"], "--tokens is for HTTP and goes with --port"),
-        ([*AS_USER, "--allow-host", "a.example"], "--allow-host is for HTTP and goes with --port"),
-        ([*AS_USER, "--model", "x"], "unrecognized arguments: --model x"),
-        ([*AS_USER, "--embed", "no-such:thing"], "'no-such:thing'"),
-        ([*FOLDER, "--user", ""], "--user: it is empty"),
-        ([*AS_USER, "--project", ""], "--project: it is empty"),
-        (["--path", "http://127.0.0.1:1", "--user", "a"], "a Chroma server is given by --url"),
-        (["--url", "127.0.0.1:1", "--user", "a"], "--url: it takes a URL such as"),
-        (["--url", "http://a:b@127.0.0.1:1", "--user", "a"], "named http://host:port"),
-        ([*FOLDER, "--port", "http"], "--port: it takes a number"),
-        ([*FOLDER, "--port", "65536"], "--port: it takes a number"),
-        ([*FOR_TOKENS, "--allow-host", "https://a.example"], "--allow-host: it takes a host"),
-    ],
-)
-def test_what_does_not_go_together_is_said_in_a_sentence(
-    options: list[str], said: str, tmp_path: Path, monkeypatch: Any, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in refusal(capsys, *options)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_of_another_embedder_is_refused(tmp_path: Path, capsys: Any) -> None:
-    with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory:
-        memory.remember("Likes tea", user="ana")
-    assert "HashingEmbeddings" in refusal(capsys, "--path", str(tmp_path), "--user", "ana")
-
-
-def test_help_says_what_a_change_of_tokens_takes(capsys: Any) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["mcp", "--help"])
-    assert ended.value.code == 0
-    assert "start the command anew" in " ".join(capsys.readouterr().out.split())
-
-
-def test_a_port_that_is_taken_is_named_in_a_sentence(
-    tmp_path: Path, monkeypatch: Any, capsys: Any
-) -> None:
-    monkeypatch.setenv("LANGGRAPH_MEMORY_TOKENS", json.dumps(TOKENS))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        assert main(["mcp", "--path", str(tmp_path), "--port", port]) == 1
-    said = capsys.readouterr().err
-    assert "in use" in said
-    assert said.count("\n") == 1
-
-
-@contextmanager
-def speaking(*options: str) -> Iterator[tuple[subprocess.Popen[str], Callable[..., Any]]]:
-    """Start a server process; give it, and a function that asks it in lines of JSON."""
-    process = subprocess.Popen(
-        [*COMMAND, *options],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    writing, reading = process.stdin, process.stdout
-
-    def ask(method: str, **params: Any) -> Any:
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        writing.write(json.dumps(request) + "\n")
-        writing.flush()
-        return json.loads(reading.readline())["result"]
-
-    with process:
-        try:
-            yield process, ask
-        finally:
-            process.kill()
-
-
-def test_a_server_that_is_told_to_end_closes_its_memory_first(tmp_path: Path, capsys: Any) -> None:
-    with Memory(ChromaStore(tmp_path)) as memory:
-        memory.remember("The release is on Thursdays", user="bo", project="atlas")
-    options = ["--path", str(tmp_path), "--user", "ana", "--project", "atlas"]
-    with speaking(*options) as (process, ask):
-        client = {"name": "a test", "version": "1"}
-        ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
-        ask("tools/call", name="remember", arguments={"text": "Likes tea"})
-        found = ask("tools/call", name="recall", arguments={"query": "When is the release?"})
-        assert "Thursdays" in found["content"][0]["text"]
-
-        assert main(["mcp", *options]) == 1  # the folder is open in the other process
-        said = capsys.readouterr().err
-        assert str(process.pid) in said
-        assert said.count("\n") == 1
-
-        (tmp_path / OWNER_FILE).unlink()  # to be closed is to write it anew
-        process.terminate()
-        process.terminate()
-        assert process.wait(30) == 0
-        assert process.stderr is not None
-        assert process.stderr.read() == ""
-    assert (tmp_path / OWNER_FILE).exists()
-    with Memory(ChromaStore(tmp_path)) as memory:
-        assert [note.text for note in memory.list(user="ana")] == ["Likes tea"]
 
 
 @pytest.mark.slow

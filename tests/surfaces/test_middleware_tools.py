@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
+from langchain_core.messages import SystemMessage, ToolMessage
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
@@ -23,6 +23,7 @@ from langgraph_memory import (
 )
 from langgraph_memory.testing import ScriptedChatModel
 from tests.surfaces.graphs import Way, answer, as_user, block_in, said, say
+from tests.surfaces.test_memory_tools import model_of
 from tests.surfaces.test_tools import TOOLS
 
 KNOWN = "Drinks Colombia from a moka pot"
@@ -31,17 +32,8 @@ NOTED = "Drinks decaf after noon"
 SHARED = partial(memory_tools, owner="project")
 
 
-def model_that(*calls: tuple[str, dict[str, Any]]) -> ScriptedChatModel:
-    """Return a model that makes some calls at once, and then answers."""
-    wanted: Any = [
-        {"name": name, "args": args, "id": f"{name}-{number}"}
-        for number, (name, args) in enumerate(calls)
-    ]
-    return ScriptedChatModel([AIMessage("", tool_calls=wanted), "Noted."])
-
-
 def remembering(text: str = NOTED) -> ScriptedChatModel:
-    return model_that(("remember", {"text": text}), ("price", {"bean": "Colombia"}))
+    return model_of([("remember", {"text": text}), ("price", {"bean": "Colombia"})])
 
 
 def agent_with(
@@ -62,7 +54,7 @@ async def test_the_model_remembers_by_itself_what_the_agent_then_recalls(
         "price",
     ]
     assert sorted(note.text for note in memory.list(user="ana")) == [KNOWN, NOTED]
-    assert said(memory, "ana") == [f"user: {ASKED}", "assistant: Noted."]
+    assert said(memory, "ana") == [f"user: {ASKED}", "assistant: Done."]
     assert all(KNOWN in block_in(prompt) for prompt in model.calls)
 
     later = ScriptedChatModel(["Decaf?"])
@@ -84,8 +76,8 @@ async def test_the_tools_are_for_the_user_project_and_agent_of_the_middleware(
 ) -> None:
     memory.remember("Releases go to staging first", user="ana", project="shop")
     memory.remember("Releases need a flag", user="ana", agent="coder")
-    model = model_that(
-        ("remember", {"text": NOTED}), ("recall", {"query": "What do releases need first?"})
+    model = model_of(
+        [("remember", {"text": NOTED}), ("recall", {"query": "What do releases need first?"})]
     )
     scopes: dict[str, Any] = {
         "user": lambda state, config: state["messages"][0].name,
@@ -122,7 +114,7 @@ async def test_a_person_may_be_asked_before_something_is_forgotten(
     note = memory.remember(KNOWN, user="ana").record
     agent = agent_with(
         memory,
-        model_that(("forget", {"id": note.id})),
+        model_of([("forget", {"id": note.id})]),
         HumanInTheLoopMiddleware({"forget": True}),
         made={"checkpointer": sessions.checkpointer},
     )
@@ -130,7 +122,7 @@ async def test_a_person_may_be_asked_before_something_is_forgotten(
     await call(agent, say("Forget my coffee."), config)
     assert memory.get(note.id, user="ana") is not None
     state = await call(agent, Command(resume={"decisions": [{"type": "approve"}]}), config)
-    assert answer(state) == "Noted."
+    assert answer(state) == "Done."
     assert memory.get(note.id, user="ana") is None
 
 
@@ -181,11 +173,11 @@ async def test_without_tools_the_model_is_told_nothing_of_them(memory: Memory, c
 
 async def test_what_the_tools_answer_is_not_kept_as_said(memory: Memory, call: Way) -> None:
     memory.remember(KNOWN, user="ana")
-    model = model_that(("recall", {"query": KNOWN}))
+    model = model_of([("recall", {"query": KNOWN})])
     state = await call(agent_with(memory, model), say("Which coffee is mine?"), as_user("ana"))
     [found] = [message for message in state["messages"] if isinstance(message, ToolMessage)]
     assert KNOWN in found.text  # also where the block has it: the model asks for its id as well
-    assert said(memory, "ana") == ["user: Which coffee is mine?", "assistant: Noted."]
+    assert said(memory, "ana") == ["user: Which coffee is mine?", "assistant: Done."]
 
 
 @pytest.mark.parametrize("tools", [True, TOOLS], ids=["true", "a list"])

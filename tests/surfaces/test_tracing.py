@@ -14,7 +14,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableLambda, ensure_config
 from langchain_core.tracers import BaseTracer, LangChainTracer, Run
 from langgraph.graph import START, StateGraph
 from langsmith import Client
@@ -30,7 +30,9 @@ from langgraph_memory import (
 from langgraph_memory.tracing import Trace
 from tests.surfaces.graphs import (
     ORDER,
+    SURFACES,
     Builder,
+    Shape,
     Way,
     answer,
     as_user,
@@ -40,7 +42,7 @@ from tests.surfaces.graphs import (
     noting,
     say,
 )
-from tests.surfaces.test_events import KNOWN, SURFACES, Build
+from tests.surfaces.test_events import KNOWN
 from tests.surfaces.test_extraction import NOTES, TEXT, extracting
 from tests.surfaces.test_failures import BrokenStore
 from tests.surfaces.test_memory_tools import model_of
@@ -87,11 +89,6 @@ def traced(*tracers: Any, user: str = "ana") -> Any:
     return {**as_user(user, "t"), "callbacks": list(tracers)}
 
 
-@pytest.fixture(params=SURFACES)
-def surface(request: pytest.FixtureRequest) -> Build:
-    return SURFACES[request.param]
-
-
 CALLED_BY = {
     "nodes": {"memory.recall": {"recall"}, "memory.save": {"remember"}},
     "with_memory": {"memory.recall": {"chat"}, "memory.save": {"chat"}},
@@ -134,7 +131,7 @@ async def test_recall_and_save_are_runs_inside_of_the_node_without_content(
 
 
 async def test_the_user_is_shown_where_the_caller_put_it_into_the_runs_metadata(
-    memory: Memory, sessions: Sessions, surface: Build, call: Way
+    memory: Memory, sessions: Sessions, surface: Shape, call: Way
 ) -> None:
     tracer = Kept()
     graph = surface(memory, noting(), is_async=call.is_async).compile(
@@ -147,7 +144,7 @@ async def test_the_user_is_shown_where_the_caller_put_it_into_the_runs_metadata(
 
 
 async def test_a_trace_shows_that_nothing_is_known(
-    memory: Memory, surface: Build, call: Way
+    memory: Memory, surface: Shape, call: Way
 ) -> None:
     memory.remember(KNOWN, user="ana")
     tracer = Kept()
@@ -159,7 +156,7 @@ async def test_a_trace_shows_that_nothing_is_known(
 
 
 async def test_a_recall_that_fails_is_an_error_in_a_run_that_succeeds(
-    surface: Build, call: Way
+    surface: Shape, call: Way
 ) -> None:
     tracer = Kept()
     graph = surface(Memory(BrokenStore(reads=True)), noting(), is_async=call.is_async).compile()
@@ -172,7 +169,7 @@ async def test_a_recall_that_fails_is_an_error_in_a_run_that_succeeds(
 
 
 async def test_what_could_not_be_saved_is_an_error_up_to_the_graph(
-    surface: Build, call: Way
+    surface: Shape, call: Way
 ) -> None:
     tracer = Kept()
     graph = surface(Memory(BrokenStore(writes=True)), noting(), is_async=call.is_async).compile()
@@ -184,7 +181,7 @@ async def test_what_could_not_be_saved_is_an_error_up_to_the_graph(
 
 
 async def test_a_model_that_makes_notes_is_called_by_memory(
-    tmp_path: Path, surface: Build, call: Way
+    tmp_path: Path, surface: Shape, call: Way
 ) -> None:
     with extracting(tmp_path, NOTES, RuntimeError("overloaded"), retries=0) as memory:
         tracer = Kept()
@@ -203,7 +200,7 @@ async def test_a_model_that_makes_notes_is_called_by_memory(
 
 
 async def test_a_model_that_rewrites_the_question_is_called_by_the_recall(
-    memory: Memory, surface: Build, call: Way
+    memory: Memory, surface: Shape, call: Way
 ) -> None:
     tracer = Kept()
     rewriting = Memory(memory.store, rewrite=noting(1))
@@ -259,7 +256,7 @@ class Slow(AsyncCallbackHandler):
 
 
 async def test_async_handlers_are_called_in_the_loop_of_the_run(
-    memory: Memory, surface: Build
+    memory: Memory, surface: Shape
 ) -> None:
     handler = Slow()
     graph = surface(memory, noting(), is_async=True).compile()
@@ -269,7 +266,7 @@ async def test_async_handlers_are_called_in_the_loop_of_the_run(
 
 
 @pytest.mark.parametrize("name", ["stream", "astream"])
-async def test_tokens_stream_as_without_a_tracer(memory: Memory, surface: Build, name: str) -> None:
+async def test_tokens_stream_as_without_a_tracer(memory: Memory, surface: Shape, name: str) -> None:
     memory.remember(KNOWN, user="ana")
     graph = surface(memory, noting(2), is_async=name == "astream").compile()
     stream = getattr(graph, name)
@@ -289,7 +286,7 @@ async def test_a_node_of_the_same_name_streams_nothing_of_memory(memory: Memory)
     assert [chunk.text for chunk, _ in chunks] == ["Noted, thank you."]
 
 
-async def test_events_tell_of_the_runs_without_content(memory: Memory, surface: Build) -> None:
+async def test_events_tell_of_the_runs_without_content(memory: Memory, surface: Shape) -> None:
     memory.remember(KNOWN, user="ana")
     graph = surface(memory, noting(), is_async=True).compile()
     stream = graph.astream_events(say(ORDER), as_user("ana", "t"), version="v2")
@@ -332,7 +329,7 @@ def test_a_recorder_that_did_not_hear_the_graph_begin_takes_none_for_a_graph(
     assert episodes(memory, "ana") == []
 
 
-async def test_a_run_that_is_cancelled_ends_for_the_tracer_too(surface: Build) -> None:
+async def test_a_run_that_is_cancelled_ends_for_the_tracer_too(surface: Shape) -> None:
     begun = asyncio.Event()
 
     class Waiting(BrokenStore):
@@ -355,6 +352,7 @@ async def test_a_run_that_is_cancelled_ends_for_the_tracer_too(surface: Build) -
 def test_where_nobody_listens_there_is_no_run() -> None:
     trace = Trace("memory.recall")
     trace.start()
+    assert ensure_config()["callbacks"] is None  # a model that is called now has no caller
     trace.end({"recalled": {"note": 1}}, None)
 
 
@@ -397,7 +395,7 @@ def langsmith() -> Iterator[tuple[str, list[Any]]]:
 
 
 async def test_langsmith_is_sent_the_runs_without_content(
-    memory: Memory, surface: Build, call: Way, langsmith: tuple[str, list[Any]]
+    memory: Memory, surface: Shape, call: Way, langsmith: tuple[str, list[Any]]
 ) -> None:
     memory.remember(KNOWN, user="ana")
     address, taken = langsmith
@@ -415,7 +413,7 @@ async def test_langsmith_is_sent_the_runs_without_content(
 
 
 async def test_opentelemetry_nests_the_runs_as_spans(
-    memory: Memory, surface: Build, call: Way
+    memory: Memory, surface: Shape, call: Way
 ) -> None:
     """By LangSmith's client, as a user of it sets that up; the SDK comes with Chroma."""
     pytest.importorskip("opentelemetry.sdk")
