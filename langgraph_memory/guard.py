@@ -5,7 +5,7 @@ with it. The first write to a thread claims it for the user of the run; every la
 asks whose it is, in one transaction with the read or write itself:
 
 ```text
-get_tuple, list, put, ...           Guard                   SqliteSaver
+get_tuple, list, put, ...           Guard                   SqliteSaver, PostgresSaver
   configurable: user_id, thread_id    whose is the thread?    checkpoints, writes
                                       table `threads`
 ```
@@ -16,23 +16,9 @@ The user comes from `configurable.user_id`, the one place that a saver sees howe
 from __future__ import annotations
 
 import asyncio
-import os
-import sqlite3
-import threading
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import wraps
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
 from uuid import UUID
 
 from langchain_core.messages import HumanMessage
@@ -45,65 +31,17 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
-from langgraph.checkpoint.base.id import UUID as CheckpointId
-from langgraph.checkpoint.sqlite import SqliteSaver
 
-from langgraph_memory.clock import parse_time, utc_now
-from langgraph_memory.errors import (
-    ConfigurationError,
-    MissingUserError,
-    StoreError,
-    ThreadOwnerError,
-)
+from langgraph_memory.errors import ConfigurationError, MissingUserError
 from langgraph_memory.scope import check_id
+from langgraph_memory.threads import Threads, in_thread
 
 TITLE_LENGTH = 60
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 _PAGE = 100
-_UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
-_HINTS = {
-    sqlite3.SQLITE_BUSY: "another process keeps it locked; close that one or raise busy_timeout=",
-    sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; make its folder writable",
-    sqlite3.SQLITE_NOTADB: "it is not an SQLite database; give another path",
-    sqlite3.SQLITE_CORRUPT: "it is damaged; restore a backup or move it away",
-    sqlite3.SQLITE_FULL: "the disk is full",
-}
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A thread of one user.
-
-    Attributes:
-        thread_id: The id that resumes it.
-        user: Whose thread it is.
-        title: The beginning of its first human message; `None` until there is one.
-        created_at: When it began, in UTC.
-        updated_at: The time of its newest checkpoint, in UTC.
-    """
-
-    thread_id: str
-    user: str
-    title: str | None
-    created_at: datetime
-    updated_at: datetime
-
-
-def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Make the async twin of a method: the same, in a thread."""
-
-    @wraps(method)
-    async def twin(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(method, *args, **kwargs)
-
-    return twin
-
-
-# -- what a config says, and what a checkpoint tells ---------------------------------------------
+# -- what a config says, and what a message tells ------------------------------------------------
 
 
 class _OwnedThread(str):
@@ -172,167 +110,11 @@ def _title(messages: object) -> str | None:
     """Return the beginning of the first human message that has text, on one line."""
     for message in messages if isinstance(messages, list) else [messages]:
         if isinstance(message, HumanMessage):
-            line = " ".join(message.text[:1000].split())[:TITLE_LENGTH].strip()
+            text = message.text[:1000].replace("\x00", "")  # which Postgres stores in no text
+            line = " ".join(text.split())[:TITLE_LENGTH].strip()
             if line:
                 return line.encode(errors="replace").decode()
     return None
-
-
-def _checkpoint_time(checkpoint_id: str) -> datetime | None:
-    """Read the time from a checkpoint's id: a UUID of version 6 counts 100 ns since 1582."""
-    try:
-        parsed = CheckpointId(hex=checkpoint_id)
-    except ValueError:
-        return None
-    if parsed.version != 6:
-        return None
-    return _UUID_EPOCH + timedelta(microseconds=parsed.time // 10)
-
-
-def _session(
-    thread: str, user: str, title: str | None, created: str, newest: str | None
-) -> Session:
-    created_at = parse_time(created)
-    # A thread is claimed a moment after its first checkpoint got its id.
-    updated_at = max(created_at, _checkpoint_time(newest or "") or created_at)
-    return Session(thread, user, title, created_at, updated_at)
-
-
-# -- the database --------------------------------------------------------------------------------
-
-
-@contextmanager
-def sqlite_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        hint = _HINTS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "the database failed")
-        raise StoreError(f"sessions in {path}: {hint} (SQLite: {error})") from error
-
-
-class Threads:
-    """The claims in a saver's SQLite database, and the transactions of that database."""
-
-    def __init__(self, path: str, busy_timeout: float) -> None:
-        self.path = path
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._closed = False
-        with sqlite_errors(path):
-            self.conn = sqlite3.connect(
-                path, timeout=busy_timeout, isolation_level=None, check_same_thread=False
-            )
-
-    @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        """Begin a transaction, or join the one that the calling thread is in."""
-        if os.getpid() != self._pid:
-            raise ConfigurationError(
-                f"sessions in {self.path} were opened before a fork; open them in each process"
-            )
-        with self._lock, sqlite_errors(self.path):
-            if self._closed:
-                raise ConfigurationError(f"sessions in {self.path} are closed")
-            if self.conn.in_transaction:
-                yield self.conn
-                return
-            with self.conn:
-                self.conn.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                yield self.conn
-
-    def create(self) -> None:
-        """Make the table; this takes the write lock, so that a read-only file fails at once."""
-        with self.transaction(write=True) as conn:
-            conn.execute(
-                "CREATE TABLE IF NOT EXISTS threads (thread_id TEXT PRIMARY KEY,"
-                " user_id TEXT NOT NULL, title TEXT, created_at TEXT NOT NULL)"
-            )
-            conn.execute("CREATE INDEX IF NOT EXISTS threads_user ON threads (user_id)")
-        self.conn.execute("PRAGMA secure_delete = ON")
-
-    def admit(self, user: str, thread: str, *, claim: bool) -> bool:
-        """Refuse another user's thread; take one that is nobody's if `claim`.
-
-        Returns:
-            Whether the thread is the user's now.
-        """
-        with self.transaction(write=claim) as conn:
-            owner = self._owner(conn, thread)
-            if owner is None and self._oldest(conn, thread):
-                raise ThreadOwnerError(
-                    f"thread {thread!r} was written without a guard, so nobody knows whose it is; "
-                    f"if it is this user's, say so once: sessions.adopt(user, {thread!r})"
-                )
-            if owner is None and claim:
-                self._claim(conn, user, thread, utc_now())
-                owner = self._owner(conn, thread)
-        if owner is not None and owner != user:
-            raise ThreadOwnerError(f"thread {thread!r} belongs to another user; use another id")
-        return owner is not None
-
-    def adopt(self, user: str, thread: str) -> bool:
-        """Claim a thread that was written without a guard."""
-        with self.transaction(write=True) as conn:
-            if oldest := self._oldest(conn, thread):
-                self._claim(conn, user, thread, _checkpoint_time(oldest) or utc_now())
-            return self.admit(user, thread, claim=False)
-
-    def entitle(self, thread: str, title: str) -> None:
-        """Give a thread its title, once."""
-        query = "UPDATE threads SET title = ? WHERE thread_id = ? AND title IS NULL"
-        with self.transaction(write=True) as conn:
-            conn.execute(query, (title, thread))
-
-    def of(self, user: str) -> list[Session]:
-        """Return a user's threads, newest activity first."""
-        query = (
-            "SELECT thread_id, user_id, title, created_at, (SELECT max(checkpoint_id)"
-            " FROM checkpoints WHERE checkpoints.thread_id = threads.thread_id)"
-            " FROM threads WHERE user_id = ?"
-        )
-        with self.transaction(write=False) as conn:
-            found = [_session(*row) for row in conn.execute(query, (user,))]
-        return sorted(found, key=lambda session: session.updated_at, reverse=True)
-
-    def remove(self, user: str, thread: str) -> bool:
-        """Delete a user's thread from the database, and from its log."""
-        with self.transaction(write=True) as conn:
-            if not self.admit(user, thread, claim=False):
-                return False
-            for table in ("checkpoints", "writes", "threads"):
-                conn.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread,))
-        with self._lock, sqlite_errors(self.path):
-            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return True
-
-    def close(self) -> None:
-        with self._lock, sqlite_errors(self.path):
-            self._closed = True
-            self.conn.close()
-
-    @staticmethod
-    def _owner(conn: sqlite3.Connection, thread: str) -> str | None:
-        query = "SELECT user_id FROM threads WHERE thread_id = ?"
-        row = conn.execute(query, (thread,)).fetchone()
-        return row[0] if row else None
-
-    @staticmethod
-    def _oldest(conn: sqlite3.Connection, thread: str) -> str | None:
-        """Return the id of a thread's first checkpoint, if anything of the thread is stored."""
-        query = (
-            "SELECT min(checkpoint_id) FROM (SELECT thread_id, checkpoint_id FROM checkpoints"
-            " UNION ALL SELECT thread_id, checkpoint_id FROM writes) WHERE thread_id = ?"
-        )
-        oldest: str | None = conn.execute(query, (thread,)).fetchone()[0]
-        return oldest
-
-    @staticmethod
-    def _claim(conn: sqlite3.Connection, user: str, thread: str, at: datetime) -> None:
-        query = (
-            "INSERT INTO threads (thread_id, user_id, created_at) VALUES (?, ?, ?)"
-            " ON CONFLICT DO NOTHING"
-        )
-        conn.execute(query, (thread, user, at.isoformat()))
 
 
 # -- the guard -----------------------------------------------------------------------------------
@@ -438,23 +220,10 @@ class Guard(BaseCheckpointSaver[str]):
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         raise ConfigurationError(
-            "a checkpointer is not told whose threads these are; to delete one, use "
-            "sessions.delete(user, thread_id)"
+            "a checkpointer is not told whose threads these are; use "
+            "sessions.delete(user, thread_id), sessions.fork or sessions.prune"
         )
 
     # The saver behind may lack some of these today; it must not gain them unguarded.
     delete_thread = adelete_thread = delete_for_runs = adelete_for_runs = _refuse
     copy_thread = acopy_thread = prune = aprune = _refuse
-
-
-class SqliteGuard(Guard, SqliteSaver):
-    """The official SQLite saver behind the guard, within the guard's transactions."""
-
-    def __init__(self, threads: Threads) -> None:
-        super().__init__(threads.conn)
-        self.threads = threads
-
-    @contextmanager
-    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        with self.threads.transaction(write=transaction) as conn, closing(conn.cursor()) as cursor:
-            yield cursor

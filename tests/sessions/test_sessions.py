@@ -12,22 +12,19 @@ import sys
 import tempfile
 import textwrap
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.message import add_messages
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
 from langgraph_memory.errors import (
     ConfigurationError,
@@ -36,61 +33,17 @@ from langgraph_memory.errors import (
     ThreadOwnerError,
 )
 from langgraph_memory.sessions import Session, Sessions, open_sessions
-
-Graph = CompiledStateGraph[Any, Any, Any, Any]
-Do = Callable[..., Awaitable[Any]]
-
-
-async def collect(found: Any) -> Any:
-    """Await, iterate or just return whatever a method gave."""
-    if isinstance(found, Awaitable):
-        return await found
-    if isinstance(found, AsyncIterator):
-        return [item async for item in found]
-    return list(found) if isinstance(found, Iterator) else found
-
-
-@pytest.fixture(params=["sync", "async"])
-def do(request: pytest.FixtureRequest) -> Do:
-    """Call a method, or its async twin: `await do(graph, "invoke", ...)`."""
-    prefix = "a" if request.param == "async" else ""
-
-    async def call(target: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        return await collect(getattr(target, prefix + method)(*args, **kwargs))
-
-    return call
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Iterator[Sessions]:
-    with open_sessions(tmp_path) as opened:
-        yield opened
-
-
-def reply(state: MessagesState) -> dict[str, Any]:
-    said = [message.text for message in state["messages"] if isinstance(message, HumanMessage)]
-    return {"messages": [AIMessage("You said: " + ", ".join(said))]}
-
-
-def chat(sessions: Sessions, *, context_schema: Any = None) -> Graph:
-    builder = StateGraph(MessagesState, context_schema=context_schema)
-    builder.add_node("reply", reply)
-    builder.add_edge(START, "reply")
-    return builder.compile(checkpointer=sessions.checkpointer)
-
-
-def say(text: str) -> dict[str, Any]:
-    return {"messages": [HumanMessage(text)]}
-
-
-def answer(state: dict[str, Any]) -> str:
-    return str(state["messages"][-1].text)
-
-
-def last_answer(graph: Graph, sessions: Sessions, user: str, thread: str) -> str:
-    state = graph.get_state(sessions.config(user=user, thread_id=thread))
-    return answer(state.values)
-
+from tests.sessions.graphs import (
+    DeltaState,
+    Do,
+    Graph,
+    answer,
+    chat,
+    last_answer,
+    reply,
+    say,
+    with_approval,
+)
 
 # -- resuming ------------------------------------------------------------------------------------
 
@@ -418,7 +371,7 @@ SCRIPT = """
 
 def spawn(folder: Path, user: str, thread: str, turns: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(folder), user, thread, str(turns)]
-    root = str(Path(__file__).parents[1])
+    root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
     pipe = subprocess.PIPE
     return subprocess.Popen(
@@ -512,20 +465,6 @@ def test_the_config_names_user_and_thread_for_the_saver_and_for_callbacks(
 # -- interrupts and subgraphs --------------------------------------------------------------------
 
 
-def ask(state: MessagesState) -> dict[str, Any]:
-    return {"messages": [AIMessage(f"Approved: {interrupt('Really?')}")]}
-
-
-def with_approval(sessions: Sessions, *, nested: bool, checkpointer: Any = None) -> Graph:
-    inner = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask")
-    if not nested:
-        return inner.compile(checkpointer=sessions.checkpointer)
-    outer = StateGraph(MessagesState)
-    outer.add_node("approval", inner.compile(checkpointer=checkpointer))
-    outer.add_edge(START, "approval")
-    return outer.compile(checkpointer=sessions.checkpointer)
-
-
 @pytest.mark.parametrize("nested", [False, True])
 async def test_an_interrupted_run_is_resumed_later_and_only_by_its_user(
     tmp_path: Path, do: Do, nested: bool
@@ -569,16 +508,6 @@ async def test_streaming_checkpoints_of_subgraphs_works(sessions: Sessions, do: 
     config = sessions.config(user="ana", thread_id="t")
     for mode in ("checkpoints", "debug", "tasks"):
         assert await do(graph, "stream", say("pay"), config, stream_mode=mode, subgraphs=True)
-
-
-def extend(state: list[Any], writes: Sequence[list[Any]]) -> list[Any]:
-    for write in writes:
-        state = add_messages(state, write)  # type: ignore[assignment]
-    return state
-
-
-class DeltaState(TypedDict):
-    messages: Annotated[list[Any], DeltaChannel(extend)]
 
 
 async def test_a_delta_channel_resumes_and_is_guarded(tmp_path: Path, do: Do) -> None:
