@@ -257,18 +257,20 @@ class Sessions:
 
 
 def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -> Sessions:
-    """Keep sessions in a folder or a file; nothing is opened before the first use.
+    """Keep sessions in a folder, a file or Postgres; nothing is opened before the first use.
 
     Args:
-        path: A folder (which then holds `sessions.sqlite`), a file with a suffix, or `:memory:`.
-        busy_timeout: How many seconds to wait while another process writes.
+        path: A folder (which then holds `sessions.sqlite`), a file with a suffix, `:memory:`, or
+            the URL of a Postgres database: `postgresql://user:password@host/database`.
+        busy_timeout: How many seconds to wait while another process writes, or for Postgres.
 
     Returns:
         Sessions for `with` and `async with`. Entering raises `StoreError` if the database cannot
         be opened and written.
 
     Raises:
-        ConfigurationError: If `path` is a URL, or empty.
+        ConfigurationError: If `path` is another URL, or empty.
+        ImportError: If Postgres is asked for without the extra `postgres`.
 
     Example:
         >>> with open_sessions(":memory:") as sessions:
@@ -276,10 +278,16 @@ def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -
         {'thread_id': 'monday', 'user_id': 'c-2291'}
     """
     text = os.fspath(path)
-    if not text or _URL.match(text):
+    scheme = url[0] if (url := _URL.match(text)) else ""
+    if scheme in ("postgres://", "postgresql://"):
+        from langgraph_memory.postgres_guard import open_guard as open_postgres
+        from langgraph_memory.postgres_guard import place_of
+
+        return Sessions(place_of(text), lambda: open_postgres(text, busy_timeout))
+    if not text or scheme:
         raise ConfigurationError(
-            "open_sessions takes the path of a folder or an SQLite file; only a path is supported "
-            f"in this version, got {text.partition('://')[0]!r}"
+            "open_sessions takes the path of a folder or an SQLite file, or a URL that begins "
+            f"with postgresql://, got {scheme!r}"
         )
     # The folder of this moment is meant, wherever the process is when it is first used.
     place = text if text == ":memory:" else os.path.abspath(text)

@@ -122,10 +122,10 @@ class Threads(ABC):
         with self.transaction(write=claim) as conn:
             owner = self._owner(conn, thread, lock)
             if owner is None and self._oldest(conn, thread):
-                raise ThreadOwnerError(
-                    f"thread {thread!r} was written without a guard, so nobody knows whose it is; "
-                    f"if it is this user's, say so once: sessions.adopt(user, {thread!r})"
-                )
+                # Another transaction may have claimed it just now: it writes after the claim.
+                owner = self._owner(conn, thread, lock)
+                if owner is None:
+                    raise _unclaimed(thread)
             if owner is None and claim:
                 self._claim(conn, user, thread, utc_now())
                 owner = self._owner(conn, thread, lock)
@@ -176,7 +176,7 @@ class Threads(ABC):
     def fork(self, user: str, thread: str, to: str, checkpoint_id: str | None) -> Session:
         """Copy a user's thread, as of a checkpoint, into one that is not there yet."""
         with self.transaction(write=True) as conn:
-            self._owner(conn, thread, self.ALONE)
+            self._owner(conn, thread, self.SHARED)
             self.admit(user, thread, claim=False)
             taken = copied(self._nodes(conn, thread), checkpoint_id)
             if not taken:
@@ -283,6 +283,13 @@ class Threads(ABC):
             Node(namespace, id, parent, _decoded(metadata))
             for namespace, id, parent, metadata in self._run(conn, query, thread)
         ]
+
+
+def _unclaimed(thread: str) -> ThreadOwnerError:
+    return ThreadOwnerError(
+        f"thread {thread!r} was written without a guard, so nobody knows whose it is; "
+        f"if it is this user's, say so once: sessions.adopt(user, {thread!r})"
+    )
 
 
 _KEYS = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"

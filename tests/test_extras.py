@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CORE_ALONE = "import sys; sys.modules.update(dict.fromkeys(('mcp', 'mcp_types')))\n"
+EXTRAS = ("mcp", "mcp_types", "psycopg", "psycopg_pool")
+CORE_ALONE = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))\n"
 
 
 def run_with_core_alone(code: str) -> subprocess.CompletedProcess[str]:
@@ -24,6 +25,14 @@ def test_the_mcp_server_names_its_extra() -> None:
     done = run_with_core_alone("import langgraph_memory.mcp_server")
     assert done.returncode == 1
     assert "pip install 'langgraph-memory-chroma[mcp]'" in done.stderr
+
+
+def test_sessions_in_postgres_name_theirs() -> None:
+    done = run_with_core_alone(
+        "from langgraph_memory import open_sessions; open_sessions('postgresql://me:hunter2@h/db')"
+    )
+    assert done.returncode == 1
+    assert "pip install 'langgraph-memory-chroma[postgres]'" in done.stderr
 
 
 @pytest.mark.parametrize("options", [["--user", "ana"], ["--http", "127.0.0.1:0"]])

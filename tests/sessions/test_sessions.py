@@ -45,13 +45,15 @@ from tests.sessions.graphs import (
     with_approval,
 )
 
+Place = str | os.PathLike[str]
+
 # -- resuming ------------------------------------------------------------------------------------
 
 
-async def test_a_thread_resumes_after_the_sessions_were_closed(tmp_path: Path, do: Do) -> None:
-    with open_sessions(tmp_path) as first:
+async def test_a_thread_resumes_after_the_sessions_were_closed(place: Place, do: Do) -> None:
+    with open_sessions(place) as first:
         await do(chat(first), "invoke", say("red"), first.config(user="ana", thread_id="t"))
-    async with open_sessions(tmp_path) as second:
+    async with open_sessions(place) as second:
         config = second.config(user="ana", thread_id="t")
         assert answer(await do(chat(second), "invoke", say("blue"), config)) == (
             "You said: red, blue"
@@ -276,9 +278,9 @@ async def test_a_copy_of_the_saver_is_guarded_too(sessions: Sessions, do: Do) ->
 
 @pytest.mark.parametrize("openings", [1, 8])
 def test_of_eight_users_who_claim_a_thread_at_once_exactly_one_wins(
-    tmp_path: Path, openings: int
+    place: Place, openings: int
 ) -> None:
-    opened = [open_sessions(tmp_path) for _ in range(openings)]
+    opened = [open_sessions(place) for _ in range(openings)]
     graphs = [chat(sessions) for sessions in opened]
     start = threading.Barrier(8)
 
@@ -314,8 +316,8 @@ def test_fifty_users_in_threads_keep_their_own_words(sessions: Sessions) -> None
     assert all(len(sessions.list(f"u{number}")) == 1 for number in range(50))
 
 
-async def test_fifty_users_in_one_event_loop_keep_their_own_words(tmp_path: Path) -> None:
-    async with open_sessions(tmp_path) as sessions:
+async def test_fifty_users_in_one_event_loop_keep_their_own_words(place: Place) -> None:
+    async with open_sessions(place) as sessions:
         graph = chat(sessions)
 
         async def talk(number: int) -> str:
@@ -369,8 +371,8 @@ SCRIPT = """
 """
 
 
-def spawn(folder: Path, user: str, thread: str, turns: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(folder), user, thread, str(turns)]
+def spawn(place: Place, user: str, thread: str, turns: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(place), user, thread, str(turns)]
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
     pipe = subprocess.PIPE
@@ -389,8 +391,8 @@ def test_a_thread_goes_on_in_the_next_process(tmp_path: Path) -> None:
         assert [session.title for session in sessions.list("ana")] == ["from ana"]
 
 
-def test_two_processes_write_different_threads_at_once(tmp_path: Path) -> None:
-    running = [spawn(tmp_path, user, f"{user}'s", 40) for user in ("ana", "bo")]
+def test_two_processes_write_different_threads_at_once(place: Place) -> None:
+    running = [spawn(place, user, f"{user}'s", 40) for user in ("ana", "bo")]
     for process in running:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -401,7 +403,7 @@ def test_two_processes_write_different_threads_at_once(tmp_path: Path) -> None:
     for process in running:
         out, err = process.communicate(timeout=120)
         assert out == "79 messages\n", err
-    with open_sessions(tmp_path) as sessions:
+    with open_sessions(place) as sessions:
         assert [session.thread_id for session in sessions.list("ana")] == ["ana's"]
         assert [session.thread_id for session in sessions.list("bo")] == ["bo's"]
 
@@ -412,11 +414,14 @@ ODD = ["u1", "u10", "u", "a.b", "a", "x@y.z", "%2E", ".", "用户", "two words",
 ODD += ["'; DROP TABLE threads; --", "nul\x00", "nul", "🙂", "U1", "é", "e\u0301", "0", "00"]
 
 
-async def test_odd_ids_are_all_different_users_and_threads(sessions: Sessions, do: Do) -> None:
+async def test_odd_ids_are_all_different_users_and_threads(
+    sessions: Sessions, do: Do, place: Place
+) -> None:
     graph = chat(sessions)
-    for name in ODD:
+    names = ODD if isinstance(place, Path) else [name for name in ODD if "\x00" not in name]
+    for name in names:
         await do(graph, "invoke", say(name), sessions.config(user=name, thread_id=name))
-    for name in ODD:
+    for name in names:
         assert [session.thread_id for session in await do(sessions, "list", name)] == [name]
         assert last_answer(graph, sessions, name, name) == f"You said: {name}"
     with pytest.raises(ThreadOwnerError):
@@ -467,14 +472,14 @@ def test_the_config_names_user_and_thread_for_the_saver_and_for_callbacks(
 
 @pytest.mark.parametrize("nested", [False, True])
 async def test_an_interrupted_run_is_resumed_later_and_only_by_its_user(
-    tmp_path: Path, do: Do, nested: bool
+    place: Place, do: Do, nested: bool
 ) -> None:
-    with open_sessions(tmp_path) as first:
+    with open_sessions(place) as first:
         graph = with_approval(first, nested=nested)
         config = first.config(user="ana", thread_id="t")
         state = await do(graph, "invoke", say("pay"), config)
         assert state["__interrupt__"][0].value == "Really?"
-    with open_sessions(tmp_path) as second:
+    with open_sessions(place) as second:
         graph = with_approval(second, nested=nested)
         other = second.config(user="bo", thread_id="t")
         with pytest.raises(ThreadOwnerError):
@@ -510,10 +515,10 @@ async def test_streaming_checkpoints_of_subgraphs_works(sessions: Sessions, do: 
         assert await do(graph, "stream", say("pay"), config, stream_mode=mode, subgraphs=True)
 
 
-async def test_a_delta_channel_resumes_and_is_guarded(tmp_path: Path, do: Do) -> None:
+async def test_a_delta_channel_resumes_and_is_guarded(place: Place, do: Do) -> None:
     builder = StateGraph(DeltaState).add_node("reply", lambda state: reply(state))
     builder.add_edge(START, "reply")
-    with open_sessions(tmp_path) as sessions:
+    with open_sessions(place) as sessions:
         graph = builder.compile(checkpointer=sessions.checkpointer)
         config = sessions.config(user="ana", thread_id="t")
         await do(graph, "invoke", say("one"), config)
@@ -569,6 +574,7 @@ async def test_the_time_of_the_last_activity_is_that_of_the_newest_checkpoint(
         (HumanMessage("x" * 61), "x" * 60),
         (HumanMessage("a " * 500_000), ("a " * 30).strip()),
         (HumanMessage("你好" * 40), "你好" * 30),
+        (HumanMessage("a\x00b"), "ab"),
         (HumanMessage([{"type": "text", "text": "See this"}, {"type": "image"}]), "See this"),
         (HumanMessage(" \n "), None),
         (HumanMessage([{"type": "image_url", "image_url": "https://example.com/a.png"}]), None),
@@ -635,7 +641,8 @@ async def test_a_deleted_thread_is_free_and_empty(sessions: Sessions, do: Do) ->
     assert answer(await do(graph, "invoke", say("hi"), config)) == "You said: hi"
 
 
-def test_a_deleted_thread_leaves_no_text_in_the_files(sessions: Sessions, tmp_path: Path) -> None:
+def test_a_deleted_thread_leaves_no_text_in_the_files(tmp_path: Path) -> None:
+    sessions = open_sessions(tmp_path)
     graph = with_approval(sessions, nested=True)
     config = sessions.config(user="ana-the-customer", thread_id="t")
     graph.invoke(say("my-secret-word"), config)
@@ -648,6 +655,7 @@ def test_a_deleted_thread_leaves_no_text_in_the_files(sessions: Sessions, tmp_pa
     sessions.delete("ana-the-customer", "t")
     assert b"my-secret-word" not in stored()
     assert b"ana-the-customer" not in stored()
+    sessions.close()
 
 
 # -- databases of others, and broken ones --------------------------------------------------------
@@ -757,17 +765,10 @@ def test_a_read_only_folder_says_so(readable_folder: Path) -> None:
 # -- opening and closing -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "url", ["postgres://h/db", "postgresql://h/db", "redis://h", "sqlite:///x.db", "https://h"]
-)
-def test_a_url_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="only a path is supported in this version"):
+@pytest.mark.parametrize("url", ["redis://me:hunter2@h", "sqlite:///x.db", "https://h"])
+def test_a_url_of_another_kind_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="a URL that begins with postgresql://") as caught:
         open_sessions(url)
-
-
-def test_the_password_of_a_url_is_not_in_the_error() -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        open_sessions("postgres://me:hunter2@host/db")
     assert "hunter2" not in str(caught.value)
 
 
@@ -800,16 +801,16 @@ def test_nothing_is_made_before_the_first_use(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_sessions_work_without_a_with_block(tmp_path: Path, do: Do) -> None:
-    sessions = open_sessions(tmp_path)
+async def test_sessions_work_without_a_with_block(place: Place, do: Do) -> None:
+    sessions = open_sessions(place)
     assert await do(sessions, "list", "ana") == []
     await do(chat(sessions), "invoke", say("hi"), sessions.config(user="ana", thread_id="t"))
     assert len(await do(sessions, "list", "ana")) == 1
     await do(sessions, "close")
 
 
-async def test_closing_is_for_good_and_can_be_repeated(tmp_path: Path, do: Do) -> None:
-    async with open_sessions(tmp_path) as sessions:
+async def test_closing_is_for_good_and_can_be_repeated(place: Place, do: Do) -> None:
+    async with open_sessions(place) as sessions:
         graph, config = chat(sessions), sessions.config(user="ana", thread_id="t")
         await do(sessions, "close")
     await do(sessions, "close")
@@ -864,11 +865,12 @@ class WithUser(BaseCheckpointSaver[str]):
         await self.sessions.adelete("suite", thread_id)
 
 
-async def test_the_saver_passes_the_conformance_suite_of_langgraph(tmp_path: Path) -> None:
+async def test_the_saver_passes_the_conformance_suite_of_langgraph(place: Place) -> None:
     conformance = pytest.importorskip("langgraph.checkpoint.conformance")
 
     async def saver() -> AsyncIterator[WithUser]:
-        async with open_sessions(tempfile.mkdtemp(dir=tmp_path)) as sessions:
+        of_its_own = tempfile.mkdtemp(dir=place) if isinstance(place, Path) else place
+        async with open_sessions(of_its_own) as sessions:
             yield WithUser(sessions)
 
     registered = conformance.checkpointer_test(name="sessions")(saver)
