@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
 from typing import Any
-from urllib.parse import urlsplit
 
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.guard import Guard
@@ -38,8 +37,11 @@ _BLOBS += " b.checkpoint_ns AND c.checkpoint -> 'channel_versions' ->> b.channel
 
 def place_of(url: str) -> str:
     """Return what names a database in errors: its URL without user, password and options."""
-    parts = urlsplit(url)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    rest = url.partition("://")[2]
+    place, _, options = rest.partition("?")
+    if "@" in options:  # the question mark may be one of the password
+        return "postgresql://..."
+    return f"postgresql://{place.rpartition('@')[2]}"
 
 
 @contextmanager
@@ -84,8 +86,8 @@ class PostgresThreads(Threads):
             wait = conninfo_to_dict(url).get("connect_timeout") or max(2, ceil(busy_timeout))
         except psycopg.ProgrammingError:  # which may quote the password
             raise ConfigurationError(
-                f"the URL of {self.place} cannot be read; a special character in its password is "
-                "written as % and its code"
+                f"the URL of {self.place} cannot be read: it has an option that Postgres does not "
+                "know, or a special character in its password that is not written as % and its code"
             ) from None
         self._conninfo = make_conninfo(url, connect_timeout=wait)
         self.pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(

@@ -20,6 +20,9 @@ from langgraph_memory.clock import parse_time, utc_now
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, ThreadOwnerError
 from langgraph_memory.lineage import Copied, Node, copied, outdated, time_of
 
+_BATCH = 200
+"""Checkpoints that one statement deletes; SQLite takes 500 rows of `VALUES` in old versions."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -201,10 +204,8 @@ class Threads(ABC):
                 return 0
             stored = self._nodes(conn, thread)
             gone = outdated(stored, keep_last=keep_last, before=before)
-            for node in gone:
-                for table in ("checkpoints", self.WRITES):
-                    query = f"DELETE FROM {table} WHERE {_KEYS}"
-                    self._run(conn, query, thread, node.namespace, node.id)
+            for start in range(0, len(gone), _BATCH):
+                self._drop(conn, thread, gone[start : start + _BATCH])
             lost = {(node.namespace, node.id) for node in gone}
             for node in stored:
                 if (node.namespace, node.parent) in lost:
@@ -221,6 +222,14 @@ class Threads(ABC):
         with self.transaction(write=False) as conn:
             rows = self._run(conn, query + (" WHERE user_id = ?" if values else ""), *values)
             return [(owner, thread) for owner, thread in rows]
+
+    def _drop(self, conn: Connection, thread: str, gone: Sequence[Node]) -> None:
+        pairs = ", ".join(["(?, ?)"] * len(gone))
+        keys = [key for node in gone for key in (node.namespace, node.id)]
+        for table in ("checkpoints", self.WRITES):
+            query = f"DELETE FROM {table} WHERE thread_id = ?"
+            query += f" AND (checkpoint_ns, checkpoint_id) IN (VALUES {pairs})"
+            self._run(conn, query, thread, *keys)
 
     def _copy(self, conn: Connection, thread: str, to: str, taken: Copied) -> None:
         node = taken.node

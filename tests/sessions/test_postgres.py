@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -168,6 +169,23 @@ def test_a_url_that_cannot_be_read_says_so_without_the_password() -> None:
         open_sessions("postgresql://me:hunter%2@h/db").list("ana")
     assert "hunter" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("postgresql://me:hunter2@h:5433/db?sslmode=require", "postgresql://h:5433/db"),
+        ("postgres:///db?host=/run/postgres", "postgresql:///db"),
+        ("postgresql://h/db?user=me@corp&password=hunter2", "postgresql://..."),
+        ("postgresql://me:hun/ter?2@h/db", "postgresql://..."),
+        ("postgresql://me:hun/t@er2@h/db", "postgresql://h/db"),
+    ],
+)
+def test_a_database_is_named_without_its_password(url: str, place: str) -> None:
+    sessions = open_sessions(url)
+    sessions.close()
+    with pytest.raises(ConfigurationError, match=f"sessions in {re.escape(place)} are closed"):
+        sessions.list("ana")
 
 
 def test_a_message_with_a_nul_is_kept(sessions: Sessions) -> None:

@@ -697,6 +697,8 @@ async def test_an_adopted_thread_goes_on_and_keeps_its_time(tmp_path: Path, do: 
         session = await do(sessions, "latest", "ana")
         assert session.created_at <= session.updated_at <= written
         assert answer(await do(graph, "invoke", say("again"), config)) == "You said: hello, again"
+        assert await do(sessions, "prune", "ana") == 5
+        assert answer(await do(graph, "invoke", say("on"), config)) == "You said: hello, again, on"
 
 
 async def test_a_locked_database_says_so(tmp_path: Path, do: Do) -> None:
