@@ -207,9 +207,9 @@ class Threads(ABC):
             for start in range(0, len(gone), _BATCH):
                 self._drop(conn, thread, gone[start : start + _BATCH])
             lost = {(node.namespace, node.id) for node in gone}
+            query = f"UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE {_KEYS}"
             for node in stored:
-                if (node.namespace, node.parent) in lost:
-                    query = f"UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE {_KEYS}"
+                if (node.namespace, node.parent) in lost and (node.namespace, node.id) not in lost:
                     self._run(conn, query, thread, node.namespace, node.id)
             if gone:
                 self._pruned(conn, thread)
