@@ -175,8 +175,7 @@ class _Handlers:
         return types.ReadResourceResult(contents=[content])
 
     async def _notes(self) -> list[Note]:
-        found = await _reading(self.memory.alist(user=self.user(), limit=ALL))
-        return [record for record in found if isinstance(record, Note)]
+        return await _reading(self.memory.alist(user=self.user(), limit=ALL))
 
     async def _note(self, uri: str) -> Note:
         """Return the user's note at an address, and no older version of one."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, overload
 
 from langgraph.store.base import GetOp
 
 from langgraph_memory import arguments, findings, listing
 from langgraph_memory.lessons import lesson_ops, with_found, with_lessons
 from langgraph_memory.operations import get_op, read_record
-from langgraph_memory.records import Document, Kind, Recalled, Record, Source
+from langgraph_memory.records import Document, Kind, Note, Recalled, Record, Source
 from langgraph_memory.reranking import arerank, rerank
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType, check_record_id, writer
 from langgraph_memory.verbs.base import Verbs
 
 Records = list[Record]
-"""A list; in the class, `list` is a verb."""
+"""A list of records; in the class, `list` is a verb."""
+
+Notes = list[Note]
+"""A list of notes."""
 
 
 class Reading(Verbs):
@@ -140,6 +143,38 @@ class Reading(Verbs):
             recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
         return with_lessons(recalled, as_of, self.clock())
 
+    @overload
+    def list(
+        self,
+        *,
+        user: str,
+        types: tuple[Literal["note"]] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Notes: ...
+
+    @overload
+    def list(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType],
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records: ...
+
     def list(
         self,
         *,
@@ -153,12 +188,12 @@ class Reading(Verbs):
         offset: int = 0,
         project: str | None = None,
         agent: str | None = None,
-    ) -> Records:
+    ) -> Records | Notes:
         """Return records, newest first.
 
         Args:
             user: Whose records.
-            types: Their types.
+            types: Their types; without them the records are `Note`s, for type checkers too.
             kinds: Only notes of these kinds.
             contains: Only records with these words in their text; case is ignored.
             filter: As in `recall`.
@@ -171,6 +206,38 @@ class Reading(Verbs):
         choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(self._records(namespaces))[offset : offset + limit]
+
+    @overload
+    async def alist(
+        self,
+        *,
+        user: str,
+        types: tuple[Literal["note"]] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Notes: ...
+
+    @overload
+    async def alist(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType],
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records: ...
 
     async def alist(
         self,
@@ -185,7 +252,7 @@ class Reading(Verbs):
         offset: int = 0,
         project: str | None = None,
         agent: str | None = None,
-    ) -> Records:
+    ) -> Records | Notes:
         """Async form of `list`."""
         choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
         namespaces = arguments.namespaces(writer(user, project, agent), types)

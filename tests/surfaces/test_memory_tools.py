@@ -517,7 +517,7 @@ def test_a_team_writes_to_its_project_and_deletes_nothing_of_the_users(memory: M
     )
     assert saved.startswith("Saved as ")
     [rule] = memory.list(user="bo", project="shop")
-    assert (rule.text, rule.author) == ("We use tabs", "ana")  # type: ignore[union-attr]  # a note
+    assert (rule.text, rule.author) == ("We use tabs", "ana")
     [found, refused] = run(
         memory, "ana", [("recall", {"query": "tabs"})], [("forget", {"id": own.id})], **tools
     )
@@ -592,7 +592,7 @@ async def test_tools_beside_with_memory_share_one_memory(memory: Memory, call: W
     await call(builder.compile(), say("Only decaf, please"), as_user("ana", "monday"))
     assert memory.count(user="ana") == {"note": 1, "message": 2, "episode": 1, "document": 0}
     [note] = memory.list(user="ana")
-    [source] = note.sources  # type: ignore[union-attr]  # a note
+    [source] = note.sources
     said = memory.get(source, user="ana")
     assert said is not None
     assert said.text == "Only decaf, please"

@@ -70,6 +70,8 @@ def test_a_store_of_the_users_own() -> None:
     assert_type(recalled.nothing_known, bool)
     assert_type(recalled.prompt(max_tokens=500), str)
     assert list(lines(recalled)) or recalled.profile
+    assert [note.kind for note in memory.list(user="c-2291")] == ["preference"]
+    assert [said.text for said in memory.list(user="c-2291", types=("message",))] == []
     assert_type(memory.forget(change.record.id, user="c-2291"), Receipt)
 
 
@@ -80,4 +82,5 @@ async def test_async_twins_have_the_same_types() -> None:
         assert_type(change, Change)
         recalled = await memory.arecall("decaf", user="c-2291")
         assert_type(recalled, Recalled)
+        assert_type(await memory.alist(user="c-2291", limit=3), list[Note])
         assert_type(await memory.aforget(change.record.id, user="c-2291"), Receipt)
