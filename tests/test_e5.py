@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from langgraph_memory import ChromaStore, Memory
+from langgraph_memory import ChromaStore, Memory, floors, similarity
 from langgraph_memory.e5 import UniversalAndE5
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.floors import UNMEASURED, WITH_E5, floors_of
+from langgraph_memory.floors import floors_of
+from langgraph_memory.similarity import band_of
 
 
 def test_without_its_package_e5_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,8 +23,9 @@ def test_without_its_package_e5_says_what_to_install(monkeypatch: pytest.MonkeyP
         ChromaStore.in_memory(embed="e5")
 
 
-def test_its_floors_were_measured() -> None:
-    assert floors_of(UniversalAndE5.model) == WITH_E5 != UNMEASURED
+def test_its_floors_and_its_band_were_measured() -> None:
+    assert floors_of(UniversalAndE5.model) == floors.WITH_E5 != floors.UNMEASURED
+    assert band_of(UniversalAndE5.model) == similarity.WITH_E5 != similarity.UNMEASURED
 
 
 @pytest.fixture(scope="module")
