@@ -1,7 +1,7 @@
 """Traditional Chinese characters as simplified ones, so that either script finds the other.
 
 People write 資料庫 where others write 资料库, and both where they quote. For words, one character
-stands for the other; an embedder that was taught few traditional texts puts them far apart.
+stands for the other; the embedded default puts the two far apart (docs/retrieval.md, Languages).
 """
 
 from __future__ import annotations
