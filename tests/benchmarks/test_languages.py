@@ -40,7 +40,7 @@ FOLLOWUPS: list[dict[str, Any]] = [
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """One language with four notes, and one follow-up."""
-    monkeypatch.setattr(languages, "LANGUAGES", ("en",))
+    monkeypatch.setattr(languages, "NOTE_SETS", ("en",))
     monkeypatch.setattr(languages, "note_set", lambda name: NoteSet(name, NOTES, QUESTIONS))
     monkeypatch.setattr(languages, "read", lambda name: FOLLOWUPS)
 
@@ -74,7 +74,7 @@ def test_the_command_prints_a_json_object_a_line_and_tables(
     assert "| with the answer before it | en | 1 | 1.000 / 1.000 |" in tables
 
 
-@pytest.mark.parametrize("language", languages.LANGUAGES)
+@pytest.mark.parametrize("language", languages.NOTE_SETS)
 def test_every_language_has_a_set(language: str) -> None:
     notes = languages.note_set(language)
     assert all(right <= notes.notes.keys() for _, right in notes.questions)
