@@ -18,7 +18,7 @@ from langgraph_memory.prompts import Block, memory_block
 from langgraph_memory.ranking import Quotas, select
 from langgraph_memory.records import Recalled
 from langgraph_memory.runs import Run
-from langgraph_memory.timeouts import within
+from langgraph_memory.timeouts import awithin, within
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ async def ablock_for(
         async with run.step("recall") as step:
             await run.memory.awarm_up()
             recalling = _arecalled(run, queries, known, how)
-            recalled = await asyncio.wait_for(recalling, how.timeout)
+            recalled = await awithin(how.timeout, recalling)
             return _told(step, recalled, await asyncio.to_thread(_block, recalled, how))
     except ConfigurationError:
         raise
@@ -135,7 +135,7 @@ async def _arewritten(run: Run, queries: Sequence[str], how: RecallOptions) -> S
         return queries
     try:
         rewriting = rewriter.arewrite(queries[-1])
-        return await asyncio.wait_for(rewriting, how.time_to_rewrite)
+        return await awithin(how.time_to_rewrite, rewriting)
     except Exception as error:  # noqa: BLE001  # as above
         logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
         return queries

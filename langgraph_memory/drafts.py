@@ -21,11 +21,11 @@ from langgraph_memory.extraction import Accept, Candidate, admitted, candidates
 from langgraph_memory.operations import (
     ALL,
     change_ops,
-    forget_ops,
     neighbour_ops,
     newest_op,
     put_op,
     read_record,
+    retire_ops,
 )
 from langgraph_memory.pending import Batch, queue
 from langgraph_memory.reconcile import (
@@ -286,7 +286,7 @@ class Draft:
             usage=usage,
             problems=problems,
         )
-        gone = [] if keep_messages else forget_ops(processed)
+        gone = [] if keep_messages else retire_ops(processed)
         ops = [*change_ops(changes), *gone, put_op(done)]
         return Settled(tuple(changes), last_of_each(ops), usage)
 

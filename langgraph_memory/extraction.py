@@ -244,7 +244,7 @@ def _candidate(
     return Candidate(
         text=_dated(text, said.astimezone(zone)),
         kind=kind if kind in KINDS else "fact",
-        slot=_slot(fields.get("slot"), redact),
+        slot=slot_of(fields.get("slot"), redact),
         importance=importance_of(fields.get("importance")),
         quote=redact(quote),
         said_by=source.role,
@@ -290,7 +290,8 @@ def _most_like(text: str, messages: Sequence[Message]) -> Message | None:
     return messages[best] if best is not None and shares[best] >= _SUPPORT else None
 
 
-def _slot(given: object, redact: Redact) -> str | None:
+def slot_of(given: object, redact: Redact) -> str | None:
+    """Return a slot that a model names; small ones write "null" for none, others a sentence."""
     if not isinstance(given, str):
         return None
     slot = redact(clean(given))

@@ -23,7 +23,7 @@ from langchain_core.messages import (
     get_buffer_string,
 )
 
-from langgraph_memory.answers import without_thoughts
+from langgraph_memory.answers import clean, without_thoughts
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.errors import ModelError
 from langgraph_memory.escaping import one_line
@@ -221,8 +221,8 @@ def _summarised(
 
 
 def _said(answer: object) -> str:
-    text = text_of(answer) if isinstance(answer, BaseMessage) else str(answer)
-    return without_thoughts(text).strip()
+    text = text_of(answer) if isinstance(answer, BaseMessage) else answer
+    return clean(without_thoughts(text)) if isinstance(text, str) else ""
 
 
 def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:

@@ -71,8 +71,7 @@ def doomed(
     if id is not None:
         named = [record for record in records if record.id == id]
     else:
-        wanted = normalise(text or "")
-        named = [record for record in records if normalise(_own_text(record)) == wanted]
+        named = saying(text or "", records)
     ids = {record.id for record in named}
     whole = {note.id for note in named if isinstance(note, Note) and note.id == _whole_id(note)}
     while gave_way := {note.id for note in records if _gave_way(note, whole)} - whole:
@@ -81,6 +80,12 @@ def doomed(
     return _of_sources(records, sources) or [
         record for record in records if record.id in ids or _whole_id(record) in whole
     ]
+
+
+def saying(text: str, records: Iterable[Record]) -> list[Record]:
+    """Return the records with a text; case and white space are ignored."""
+    wanted = normalise(text)
+    return [record for record in records if normalise(own_text(record)) == wanted]
 
 
 def _of_sources(records: Sequence[Record], names: Collection[str]) -> list[Record]:
@@ -112,7 +117,8 @@ def _moment(record: Record) -> tuple[datetime, int]:
     return moment, 0
 
 
-def _own_text(record: Record) -> str:
+def own_text(record: Record) -> str:
+    """Return what a record was made of, without what was added for search."""
     match record:
         case Episode():
             return record.task

@@ -41,6 +41,8 @@ CHUNK = 1_000
 ALL = 1_000_000
 """More items than one namespace holds."""
 
+_ON_REQUEST = {"on_request": True}  # in the mark of a message that somebody wanted deleted
+
 _MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
 
@@ -71,7 +73,8 @@ def forget_ops(records: Sequence[Record]) -> list[PutOp]:
 
 def _forget(namespace: Namespace, key: str) -> list[PutOp]:
     deletion = PutOp(namespace, key, None)
-    return [deletion, _mark(namespace, key)] if namespace[-1] == "message" else [deletion]
+    mark = PutOp(forgotten(namespace), key, _ON_REQUEST, index=False)
+    return [deletion, mark] if namespace[-1] == "message" else [deletion]
 
 
 def mark_op(message: Message) -> PutOp:
@@ -79,11 +82,24 @@ def mark_op(message: Message) -> PutOp:
 
     A session may hold the message still: without the mark, its next turn would log it again.
     """
-    return _mark(message.owner.namespace(message.type), message.id)
+    return PutOp(forgotten(message.owner.namespace(message.type)), message.id, {}, index=False)
 
 
-def _mark(namespace: Namespace, key: str) -> PutOp:
-    return PutOp(forgotten(namespace), key, {}, index=False)
+def retire_ops(messages: Sequence[Message]) -> list[PutOp]:
+    """Return the operations that delete messages which have served, unasked."""
+    gone = [PutOp(m.owner.namespace(m.type), m.id, None) for m in messages]
+    return [*gone, *map(mark_op, messages)]
+
+
+def mark_read_ops(owner: Owner, thread_id: str, message_id: str) -> list[GetOp]:
+    """Return the operations that read the marks which a message may have."""
+    ids = {Message.id_in(thread_id, message_id), Message.id_of(thread_id, message_id)}
+    return [get_op(forgotten(owner.namespace("message")), id) for id in ids]
+
+
+def on_request(marks: Sequence[Any]) -> bool:
+    """Whether somebody wanted a message to be forgotten, as its marks say."""
+    return any(mark is not None and mark.value == _ON_REQUEST for mark in marks)
 
 
 def forgotten(namespace: Namespace) -> Namespace:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langgraph_memory.embedding import replace_surrogates
+from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
 from langgraph_memory.records import normalise
 from langgraph_memory.redaction import Redact
@@ -77,7 +78,7 @@ def worth_keeping(proposed: Sequence[object], redact: Redact) -> tuple[list[str]
             continue
         text = replace_surrogates(each).strip()
         same = normalise(text)
-        if same in _NOTHING or same in kept:
+        if same in _NOTHING or same in kept or not one_line(text):
             continue
         reason = _objection(text, redact)
         if reason is None and len(kept) == MAX_NOTES:

@@ -213,8 +213,13 @@ class EpisodeRecorder(GraphCallbackHandler):
                 self._learn(turn, outputs)
                 if turn.resumed and turn.earlier is None:
                     return  # there was nothing to do
-            if (task := self._task_of(turn, error)) is not None:
+            task = self._task_of(turn, error)
+            if task is not None and not self._is_forgotten(turn):
                 self._memory.keep_episode(self._episode(turn, task, error))
+
+    def _is_forgotten(self, turn: Turn) -> bool:
+        where = {"user": turn.user, "thread_id": turn.thread}
+        return self._memory.is_forgotten(turn.turn_id, **where)
 
     def _task_of(self, turn: Turn, error: BaseException | None) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""

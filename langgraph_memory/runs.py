@@ -127,9 +127,11 @@ class Run:
             began: When the turn began, if that is known.
         """
         messages, episode = turn.messages, None
+        asked, where = self._turn(messages), self._log_args(messages)
         with self.step("save") as step:
             notes = self._remember(step, turn.proposed, messages)
-            if episodes and self._is_task(messages):
+            wanted = episodes and self._is_task(messages)
+            if wanted and not self.memory.is_forgotten(asked, **where):
                 episode = self._episode(messages, began or self._began(messages))
             saved = [*notes, *self.log(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
@@ -149,9 +151,11 @@ class Run:
     ) -> None:
         """Async form of `save`."""
         messages, episode = turn.messages, None
+        asked, where = self._turn(messages), self._log_args(messages)
         async with self.step("save") as step:
             notes = await self._aremember(step, turn.proposed, messages)
-            if episodes and self._is_task(messages):
+            wanted = episodes and self._is_task(messages)
+            if wanted and not await self.memory.ais_forgotten(asked, **where):
                 episode = self._episode(messages, began or await self._abegan(messages))
             saved = [*notes, *await self.alog(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)

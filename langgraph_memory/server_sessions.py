@@ -1,8 +1,8 @@
 """Sessions on a LangGraph server: the checkpointer that `langgraph.json` names.
 
 There the server says who may read and write a thread, by the rules in its `auth`, and only then
-asks its checkpointer: for a run with the run's config, which names the user, for all else with the
-thread alone. So a config without a user is the server's own, and is trusted.
+asks its checkpointer: for a run with the run's config, into which it wrote the user, for all else
+with the thread and what a client adds to it. So the config of no run is trusted, whatever it names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -35,8 +35,7 @@ class ServerGuard(Guard):
         own: RunnableConfig = config or {}
         configurable = own.get("configurable") or {}
         thread = thread_of(configurable.get("thread_id"))
-        # Without `auth` both are empty, but for what a client says.
-        user = configurable.get("langgraph_auth_user_id") or configurable.get("user_id")
+        user = _user_of_run(configurable)
         with self.threads.transaction(write=write):
             if user:
                 self.threads.enter(user_of(user), thread, claim=write)
@@ -66,6 +65,18 @@ class ServerGuard(Guard):
     acopy_thread = BaseCheckpointSaver.acopy_thread
     prune = BaseCheckpointSaver.prune
     aprune = BaseCheckpointSaver.aprune
+
+
+def _user_of_run(configurable: Mapping[str, Any]) -> Any:
+    """Return the user that the server wrote into the config of a run; nothing if it is of no run.
+
+    Runs alone have the user as an object, which no client can send as JSON; `user_id` is a client's
+    word, and where a state is updated the name by which the server's `auth` shows the user.
+    """
+    if "langgraph_auth_user" not in configurable:
+        return None
+    identity = getattr(configurable["langgraph_auth_user"], "identity", None)
+    return identity or configurable.get("user_id")  # without `auth`, whom a client names
 
 
 @asynccontextmanager

@@ -76,7 +76,8 @@ def summary_node(
 
     Raises:
         ConfigurationError: At a run, if the state has no channel `summary`, or a reducer of
-            `messages` other than LangGraph's `add_messages`, and so does not remove what it should.
+            `messages` other than LangGraph's `add_messages`, and so does not remove what it should;
+            if the model cannot be used, in the first run.
     """
     if not isinstance(model, (str, Runnable)):
         raise ConfigurationError(f"model= is a chat model or the name of one, got {model!r}")
@@ -92,6 +93,7 @@ def summary_node(
         return window.of(state), run if run is not None and run.resumable else None
 
     def summarise(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        asker.resolve()  # one that cannot be used is to fail in the first run, not weeks later
         part, run = prepare(state)
         if not part.older:
             return {}
@@ -107,6 +109,7 @@ def summary_node(
             return part.update(done.value, started)
 
     async def asummarise(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        await asyncio.to_thread(asker.resolve)  # imports the provider's client
         part, run = prepare(state)
         if not part.older:
             return {}
@@ -212,8 +215,7 @@ def _ask(asker: Asker, request: list[BaseMessage]) -> object:
 
 async def _aask(asker: Asker, request: list[BaseMessage]) -> object:
     try:
-        model = await asyncio.to_thread(asker.resolve)  # imports the provider's client
-        return await model.ainvoke(request, _CONFIG)
+        return await asker.resolve().ainvoke(request, _CONFIG)
     except ConfigurationError:
         raise
     except Exception as error:  # noqa: BLE001  # whatever a provider's client raises

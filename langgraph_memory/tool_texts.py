@@ -17,7 +17,7 @@ from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import LAST_TIME, line_of
 from langgraph_memory.proposals import worth_keeping
-from langgraph_memory.records import Change, Document, Kind, Recalled, Record, normalise
+from langgraph_memory.records import Change, Document, Kind, Recalled, Record
 from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.scope import Owner
 
@@ -51,7 +51,6 @@ NOT_DELETED = "The memory cannot be reached: nothing was deleted. Tell the user 
 _HANDLE = 8  # of 24 hexadecimal digits: of 10,000 records, two share them in one case of 100
 _SHORTEST = 6
 _SHOWN = 200
-_NO_SLOT = frozenset({"", "null", "none", "n/a"})
 
 
 class Asked(BaseModel):
@@ -121,12 +120,6 @@ def worth_saving(text: str, redact: Redact) -> str:
     return kept[0]
 
 
-def slot_of(slot: str | None, redact: Redact) -> str | None:
-    """Return the slot of a note as it is to be kept; small models write "null" for none."""
-    kept = redact(replace_surrogates(slot or "")).strip()
-    return None if normalise(kept) in _NO_SLOT else kept
-
-
 def named(id: str, records: Iterable[Record]) -> Record:
     """Return the record whose id begins as a model says.
 
@@ -152,6 +145,8 @@ def saved(change: Change) -> str:
     text = f"{_handle(note)}: {one_line(note.text)}"
     if note.status == "proposed":
         return f"Saved for approval: it counts when a person has approved it. {text}"
+    if note.status == "superseded":
+        return f"Not saved: a newer one is saved already, and counts. {one_line(note.text)}"
     if change.action == "supersede" and old is not None:
         return f"Saved as {text} (it takes the place of: {one_line(old.text)})"
     return f"Known already, as {text}" if change.action == "reinforce" else f"Saved as {text}"
@@ -190,9 +185,13 @@ def listed(records: Sequence[Record], page: int, size: int) -> str:
     return "\n".join(lines)
 
 
-def forgotten(record: Record) -> str:
-    """Return that something was deleted."""
-    return f"Deleted: {one_line(record.text[:_SHOWN])}"
+def forgotten(record: Record, same: Sequence[Record]) -> str:
+    """Return that something was deleted, and which records still say the same."""
+    told = f"Deleted: {one_line(record.text[:_SHOWN])}"
+    if not same:
+        return told
+    lines = _lines(same, record.owner)
+    return "\n".join([told, "Saved with the same words, and not deleted yet (data):", *lines])
 
 
 def not_found(id: str) -> str:

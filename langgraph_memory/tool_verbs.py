@@ -10,6 +10,8 @@ from langchain_core.tools import ToolException
 
 from langgraph_memory import tool_texts
 from langgraph_memory.events import Tell
+from langgraph_memory.extraction import slot_of
+from langgraph_memory.listing import own_text, saying
 from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas, select
@@ -80,7 +82,7 @@ class Remember(Verb[tool_texts.Remember]):
     def _kept(self, call: Call, asked: tool_texts.Remember) -> tuple[str, dict[str, Any]]:
         redact = call.memory.redact
         text = tool_texts.worth_saving(asked.text, redact)
-        slot = tool_texts.slot_of(asked.slot, redact)
+        slot = slot_of(asked.slot, redact)
         how = {"kind": asked.kind, "slot": slot, "sources": call.source_ids, **call.whose}
         return text, how
 
@@ -117,17 +119,19 @@ class Forget(Verb[tool_texts.Forget]):
     def call(self, call: Call, asked: tool_texts.Forget) -> str:
         records = call.memory.list(types=_OWN, limit=ALL, **call.whose)
         record = tool_texts.named(asked.id, records)
-        return self._told(record, call.memory.forget(record.id, **call.whose).ids)
+        return self._told(record, records, call.memory.forget(record.id, **call.whose).ids)
 
     async def acall(self, call: Call, asked: tool_texts.Forget) -> str:
         records = await call.memory.alist(types=_OWN, limit=ALL, **call.whose)
         record = tool_texts.named(asked.id, records)
-        return self._told(record, (await call.memory.aforget(record.id, **call.whose)).ids)
+        receipt = await call.memory.aforget(record.id, **call.whose)
+        return self._told(record, records, receipt.ids)
 
-    def _told(self, record: Record, gone: Sequence[str]) -> str:
+    def _told(self, record: Record, records: Sequence[Record], gone: Sequence[str]) -> str:
         if record.id not in gone:  # another call was first
             raise ToolException(tool_texts.not_found(record.id))
-        return tool_texts.forgotten(record)
+        left = [record for record in records if record.id not in gone]
+        return tool_texts.forgotten(record, saying(own_text(record), left))
 
 
 class List(Verb[tool_texts.List]):

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, get_args
 
 from langchain_core.runnables import ensure_config
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import get_runtime
 
@@ -30,6 +31,9 @@ from langgraph_memory.tool_verbs import Call, Verb
 
 logger = logging.getLogger(__name__)
 A = TypeVar("A", bound=tool_texts.Asked)
+
+_NO_FAILURE = (ToolException, ConfigurationError, GraphBubbleUp)
+"""What is raised on purpose; the last by `interrupt`, as in an `accept` that asks a person."""
 
 
 def memory_tools(
@@ -132,7 +136,7 @@ def _tool(toolkit: _Toolkit, verb: Verb[A]) -> BaseTool:
             with run.step(verb.step) as step:
                 opened.memory.warm_up()
                 return verb.call(replace(opened, tell=step.tell), verb.asks(**asked))
-        except (ToolException, ConfigurationError):
+        except _NO_FAILURE:
             raise
         except Exception as error:  # whatever a store raises; told, logged, streamed
             raise _failure(verb, error) from error
@@ -143,7 +147,7 @@ def _tool(toolkit: _Toolkit, verb: Verb[A]) -> BaseTool:
             async with run.step(verb.step) as step:
                 await opened.memory.awarm_up()
                 return await verb.acall(replace(opened, tell=step.tell), verb.asks(**asked))
-        except (ToolException, ConfigurationError):
+        except _NO_FAILURE:
             raise
         except Exception as error:  # as above
             raise _failure(verb, error) from error

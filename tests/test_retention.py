@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Message
-from langgraph_memory.operations import forget_ops
+from langgraph_memory.operations import retire_ops
 from langgraph_memory.store.expiry import LONGEST
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs
@@ -211,6 +211,17 @@ async def test_what_has_expired_is_forgotten_with_everything(
     assert hourly.memory.store.search(("memory", "user", "ana", "message"), query="Green") == []
 
 
+async def test_only_what_somebody_deleted_is_forgotten(hourly: Verbs, clock: ManualClock) -> None:
+    """An episode says what was asked, however long messages are kept, unless that was deleted."""
+    where = {"user": "ana", "thread_id": "t"}
+    texts = {"m1": "My bicycle is green", "m2": "My bell is loud", UUID: "My code is 4711"}
+    said = await log(hourly, *[HumanMessage(text, id=id) for id, text in texts.items()])
+    hourly.memory.store.batch(retire_ops(said[:1]))
+    await hourly.forget(said[2].id, user="ana")
+    clock.advance(minutes=61)
+    assert [await hourly.is_forgotten(id, **where) for id in texts] == [False, False, True]
+
+
 async def test_notes_and_episodes_stay(hourly: Verbs, clock: ManualClock) -> None:
     await hourly.remember("Owns a green bicycle", user="ana")
     await hourly.log_episode("Sell a bicycle", user="ana")
@@ -246,7 +257,7 @@ async def test_what_was_processed_is_deleted_and_not_logged_again(memory: Verbs)
     said = [HumanMessage("My bicycle is green", id="m1"), AIMessage("Noted", id=UUID)]
     records = await log(memory, *said)
     store = memory.memory.store
-    store.batch(forget_ops(records))
+    store.batch(retire_ops(records))
     assert await kept(memory) == []
     left = store.search(("memory", "user", "ana"), limit=100)
     assert not any("bicycle" in str(item.value) or "m1" in item.key for item in left)

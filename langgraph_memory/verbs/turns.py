@@ -17,7 +17,7 @@ from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
-from langgraph_memory.operations import change_ops, put_op
+from langgraph_memory.operations import change_ops, mark_read_ops, on_request, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.reconcile import signed
 from langgraph_memory.records import Change, Episode, Kind, Message
@@ -104,6 +104,15 @@ class Turns(Episodes):
     ) -> Sequence[PutOp]:
         ops = message_ops(messages, self._expired, self.clock())
         return ops if episode is None else [*ops, put_op(episodic.with_kept(episode, found[-1]))]
+
+    def is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
+        """Whether somebody has deleted a message, so that no episode is to say what it said."""
+        return on_request(self.store.batch(mark_read_ops(writer(user), thread_id, message_id)))
+
+    async def ais_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
+        """Async form of `is_forgotten`."""
+        ops = mark_read_ops(writer(user), thread_id, message_id)
+        return on_request(await self.store.abatch(ops))
 
     # -- notes out of what was said --
 

@@ -3,7 +3,7 @@
     python -m tests.surfaces.customer PATH SHAPE
 
 A step is JSON with `user`, `thread`, and `text` or `resume`. A text that ends with "please
-confirm." stops the turn inside the chat node until it is resumed.
+confirm." stops the turn before the model is called until it is resumed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,33 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from langchain.agents import create_agent
+from langchain.agents.middleware import before_model
 from langgraph.graph import StateGraph
 from langgraph.types import Command, interrupt
 
-from langgraph_memory import ChromaStore, Memory, messages_with_memory, open_sessions
+from langgraph_memory import (
+    ChromaStore,
+    Memory,
+    MemoryMiddleware,
+    messages_with_memory,
+    open_sessions,
+)
 from langgraph_memory.testing import RecallingChatModel
 from tests.surfaces.graphs import Builder, answer, messages_of, nodes, say, wrapped_node
+
+
+@before_model
+def confirmed(state: Any, runtime: Any) -> None:
+    if messages_of(state)[-1].text.endswith("please confirm."):
+        interrupt("Is that right?")
+
+
+def compiled(memory: Memory, shape: str, saver: Any) -> Any:
+    if shape == "middleware":
+        middleware = [MemoryMiddleware(memory), confirmed]
+        return create_agent(RecallingChatModel(), middleware=middleware, checkpointer=saver)
+    return build(memory, shape).compile(checkpointer=saver)
 
 
 def build(memory: Memory, shape: str) -> Builder:
@@ -43,7 +64,7 @@ def build(memory: Memory, shape: str) -> Builder:
 
 def main(path: Path, shape: str) -> None:
     with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
-        graph = build(memory, shape).compile(checkpointer=sessions.checkpointer)
+        graph = compiled(memory, shape, sessions.checkpointer)
         for line in sys.stdin:
             step = json.loads(line)
             config = sessions.config(user=step["user"], thread_id=step["thread"])

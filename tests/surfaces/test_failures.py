@@ -181,7 +181,7 @@ async def test_a_store_that_hangs_can_be_made_to_fail_the_run(shape: Shape, call
         Memory(store), noting(), is_async=call.is_async, timeout=0.01, on_error="raise"
     ).compile()
     try:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError, match=r"longer than 0\.01 s"):
             await call(graph, say(ORDER), as_user("ana", "t"))
     finally:
         store.released.set()

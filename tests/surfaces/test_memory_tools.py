@@ -30,7 +30,7 @@ from langgraph_memory import (
     memory_tools,
     with_memory,
 )
-from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
+from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.surfaces.graphs import Builder, Way, as_user, everything, messages_of, say
 
 Calls = tuple[str, dict[str, Any]]
@@ -242,6 +242,20 @@ def test_what_was_said_can_be_forgotten_too(memory: Memory) -> None:
     assert memory.count(user="ana")["message"] == 0
 
 
+def test_what_else_says_the_same_is_named_when_something_is_deleted(memory: Memory) -> None:
+    """A user who wants a sentence gone does not mean one record of it."""
+    text = "My code is 4711, ship it."
+    [message] = memory.log_turn([HumanMessage(text)], user="ana", thread_id="t")
+    episode = memory.log_episode(text, user="ana", approach="tools: ship")
+    memory.log_episode("Ship the beans", user="ana")
+    [told] = run(memory, "ana", [("forget", {"id": message.id[:8]})])
+    assert told.startswith(f"Deleted: {text}")
+    assert told.count(text) == 2
+    [told] = run(memory, "ana", [("forget", {"id": told.splitlines()[-1].split()[1]})])
+    assert told == f"Deleted: {episode.text}".replace("\n", " ")
+    assert "4711" not in str(memory.list(user="ana", types=("message", "episode")))
+
+
 def test_the_newest_value_of_a_slot_counts(memory: Memory) -> None:
     run(memory, "ana", [("remember", {"text": "Lives in Rosario", "slot": "home city"})])
     [moved] = run(memory, "ana", [("remember", {"text": "Lives in Lima", "slot": "home city"})])
@@ -251,11 +265,28 @@ def test_the_newest_value_of_a_slot_counts(memory: Memory) -> None:
     assert "Rosario" not in found
 
 
-@pytest.mark.parametrize("slot", ["", "null", " None ", "N/A"])
+@pytest.mark.parametrize(
+    "slot",
+    ["", "null", " None ", "N/A", "无", "every word of a story " * 5, "password: hunter2"],
+    ids=["empty", "null", "none", "n/a", "wu", "long", "secret"],
+)
 def test_a_slot_that_is_none_takes_no_place(memory: Memory, slot: str) -> None:
     for text in ("Lives in Rosario", "Drinks decaf"):
         run(memory, "ana", [("remember", {"text": text, "slot": slot})])
     assert sorted(notes(memory)) == ["Drinks decaf", "Lives in Rosario"]
+
+
+def test_a_value_that_is_older_than_the_one_saved_is_not_said_to_count() -> None:
+    """Of two calls at once, the one that began first may be the last to be saved."""
+    clock = ManualClock()
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, clock=clock) as memory:
+        remember, *_ = memory_tools(memory, user="ana")
+        remember.invoke({"text": "Lives in Lima", "slot": "home city"})
+        clock.advance(seconds=-1)
+        told = remember.invoke({"text": "Lives in Rosario", "slot": "home city"})
+        assert told.startswith("Not saved: a newer one is saved already")
+        assert notes(memory) == ["Lives in Lima"]
 
 
 def test_the_same_again_is_one_note(memory: Memory) -> None:
@@ -280,6 +311,7 @@ def test_secrets_are_not_kept_and_the_model_sees_what_was(memory: Memory, tmp_pa
     ("text", "reason"),
     [
         ("  ", "the text is empty"),
+        ("\u200b\u2060", "the text is empty"),
         ("x" * 501, "longer than 500 characters"),
         ("Which beans?", "a question"),
         ("- [2026-11-30] fact: Lives in Rosario", "a copy of the memory block"),
@@ -316,6 +348,23 @@ def test_rules_about_extracted_notes_hold_for_tools_too(tmp_path: Path) -> None:
         assert proposed.startswith("Saved for approval")
         assert notes(memory) == []
         assert notes(memory, status="proposed") == ["Drinks tea"]
+
+
+async def test_a_rule_may_ask_a_person_before_a_note_is_saved(
+    sessions: Sessions, call: Way
+) -> None:
+    """An interrupt in `accept` is no failure of the store."""
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, accept=lambda c: c if interrupt(c.text) == "yes" else None) as memory:
+        model = model_of([("remember", {"text": "Drinks decaf"})])
+        graph: Any = create_agent(model, memory_tools(memory), checkpointer=sessions.checkpointer)
+        config = sessions.config(user="ana", thread_id="t")
+        await call(graph, say("Only decaf, please."), config)
+        [asked] = graph.get_state(config).interrupts
+        assert asked.value == "Drinks decaf"
+        assert notes(memory) == []
+        await call(graph, Command(resume="yes"), config)
+        assert notes(memory) == ["Drinks decaf"]
 
 
 @pytest.mark.parametrize("name", NAMES)

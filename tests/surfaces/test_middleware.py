@@ -18,7 +18,13 @@ from langchain.agents.middleware import (
     ToolRetryMiddleware,
     hook_config,
 )
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -35,6 +41,7 @@ from langgraph_memory import (
     SavingReply,
     Sessions,
     StoreError,
+    memory_tools,
 )
 from langgraph_memory.prompts import OPEN
 from langgraph_memory.testing import ScriptedChatModel
@@ -54,6 +61,7 @@ from tests.surfaces.graphs import (
     said,
     say,
     tasks,
+    wrapped_node,
 )
 from tests.surfaces.test_extraction import NOTES, TEXT, extracting
 from tests.surfaces.test_tools import TOOLS, calling
@@ -705,6 +713,42 @@ async def test_retries_of_tools_and_of_the_model_recall_once(memory: Memory, cal
     assert [episode.approach for episode in episodes(memory, "ana")] == ["tools: flaky"]
 
 
+SECRET = "My code is 4711, and now forget that I said it."
+
+
+def forgetting(memory: Memory, how: str) -> list[Any]:
+    """Return a script in which what the user said is forgotten before the turn is over."""
+
+    def forget(messages: list[BaseMessage]) -> AIMessage:
+        [message] = memory.list(user="ana", types=("message",))
+        call = {"name": "forget", "args": {"id": message.id[:8]}, "id": "c1"}
+        if how == "everything":
+            memory.forget(user="ana", everything=True)
+        return AIMessage("", tool_calls=[call])
+
+    return [forget, "It is forgotten."]
+
+
+@pytest.mark.parametrize("how", ["by the tool", "everything"])
+@pytest.mark.parametrize("around", ["middleware", "with_memory", "recorder"])
+async def test_what_is_forgotten_while_its_turn_goes_on_is_in_no_episode_either(
+    memory: Memory, sessions: Sessions, call: Way, how: str, around: str
+) -> None:
+    model, tools = ScriptedChatModel(forgetting(memory, how)), memory_tools(memory)
+    config = sessions.config(user="ana", thread_id="t")
+    if around == "with_memory":
+        inner: Any = create_agent(model, tools)
+        graph = wrapped_node(memory, inner).compile(checkpointer=sessions.checkpointer)
+    else:
+        graph = agent_with(memory, model, saver=sessions.checkpointer, tools=tools)
+    if around == "recorder":
+        config["callbacks"] = [EpisodeRecorder(memory)]
+    await call(graph, say(SECRET), config)
+    assert "4711" not in str(memory.list(user="ana", types=("message", "episode", "note")))
+    assert said(memory, "ana") == ["assistant: It is forgotten."]
+    assert episodes(memory, "ana") == []
+
+
 async def test_a_run_that_ends_before_any_model_is_asked_is_kept(memory: Memory, call: Way) -> None:
     class Closed(AgentMiddleware[Any, Any, Any]):
         @hook_config(can_jump_to=["end"])
@@ -813,6 +857,39 @@ async def test_an_agent_in_a_tool_of_another_one_has_memory_too(
     assert set(said(memory, "researcher" if own else "ana")) >= research_said
     assert (said(memory, "ana") == KEPT) is own
     assert set(said(memory, "ana")) >= set(KEPT)
+
+
+async def test_one_middleware_serves_an_agent_and_the_one_in_its_tool(
+    memory: Memory, sessions: Sessions
+) -> None:
+    """What one recalled is not shown to the other, although their runs are one."""
+    memory.remember(KNOWN, user="ana")
+    memory.remember("Kenya is out of stock", user="researcher")
+    whose = {"Find out": "researcher"}
+    shared = MemoryMiddleware(
+        memory, user=lambda state, _: whose.get(messages_of(state)[0].text, "ana")
+    )
+    inner_model = ScriptedChatModel(["Out of stock."] * 2)
+    inner: Any = create_agent(inner_model, middleware=[shared])
+
+    @tool
+    async def research() -> str:
+        """Find something out."""
+        return answer(await inner.ainvoke(say("Find out")))
+
+    asked = AIMessage(
+        "", tool_calls=[{"name": "research", "args": {}, "id": f"c{i}"} for i in "ab"]
+    )
+    model = ScriptedChatModel([asked, ANSWER])
+    agent: Any = create_agent(
+        model, [research], middleware=[shared], checkpointer=sessions.checkpointer
+    )
+    await agent.ainvoke(say(ASKED), sessions.config(user="ana", thread_id="t"))
+    assert all("moka" in block_in(prompt) for prompt in model.calls)
+    assert all("Kenya" in block_in(prompt) for prompt in inner_model.calls)
+    assert not any("Kenya" in block_in(prompt) for prompt in model.calls)
+    assert said(memory, "ana") == KEPT
+    assert len(said(memory, "researcher")) == 4
 
 
 async def test_an_agent_in_a_tool_may_ask_a_person_and_goes_on_with_memory(

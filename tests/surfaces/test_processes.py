@@ -32,7 +32,7 @@ def in_a_process(path: Path, kind: str, *steps: dict[str, str]) -> list[dict[str
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("kind", ["nodes", "with_memory"])
+@pytest.mark.parametrize("kind", ["nodes", "with_memory", "middleware"])
 def test_a_second_process_knows_what_was_said_and_goes_on_with_what_was_begun(
     tmp_path: Path, kind: str
 ) -> None:

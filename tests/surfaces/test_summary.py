@@ -18,6 +18,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
@@ -255,6 +256,21 @@ async def test_when_the_model_fails_the_old_summary_and_all_messages_stay(
     state = await call(graph, {"messages": talk(13, 12)}, A)
     assert state["summary"] == "New."
     assert "Order 5 " in asked(model)
+
+
+@pytest.mark.parametrize("answer", [None, {"summary": "Old."}, ["Old."]], ids=str)
+async def test_an_answer_that_is_no_text_is_a_failure(call: Way, answer: Any) -> None:
+    chain: Any = RunnableLambda(lambda _: answer)
+    state = await call(folding(chain).compile(), {"messages": talk(7)})
+    assert state["summary"] == ""
+    assert texts(state["messages"]) == texts(talk(7))
+
+
+async def test_a_summary_can_be_sent_to_any_model(call: Way) -> None:
+    """Half of an emoji, as a model that is cut off leaves it, cannot be written as UTF-8."""
+    model = ScriptedChatModel(["Ana is happy \ud83d"])
+    state = await call(folding(model).compile(), {"messages": talk(7)})
+    assert state["summary"].encode().startswith(b"Ana is happy")
 
 
 async def test_the_stream_tells_what_was_folded_and_what_failed() -> None:
@@ -547,6 +563,12 @@ async def test_without_a_user_a_run_with_memory_is_refused(call: Way, memory: Me
     graph = folding(ScriptedChatModel([]), memory=memory).compile()
     with pytest.raises(MissingUserError):
         await call(graph, {"messages": talk(1)})
+
+
+async def test_a_model_that_cannot_be_used_is_an_error_in_the_first_run(call: Way) -> None:
+    """Not weeks later, when there is something to fold."""
+    with pytest.raises(ConfigurationError, match="'nobody:nothing' cannot be used"):
+        await call(folding("nobody:nothing").compile(), say("Hello"))
 
 
 @pytest.mark.parametrize(
