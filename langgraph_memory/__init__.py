@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from langgraph_memory.server_sessions import open_checkpointer as open_checkpointer
     from langgraph_memory.sessions import Session as Session
     from langgraph_memory.sessions import Sessions as Sessions
+    from langgraph_memory.sessions import Snapshot as Snapshot
     from langgraph_memory.sessions import open_sessions as open_sessions
     from langgraph_memory.store.chroma import ChromaStore as ChromaStore
     from langgraph_memory.store.chroma import open_store as open_store
@@ -120,7 +121,7 @@ _MODULE_OF = {
         "reply_stream": ("ReplyStream",),
         "summary": ("SummaryState", "messages_with_summary", "summary_node"),
         "store.maintenance": ("Report", "compact", "doctor", "reembed"),
-        "sessions": ("Session", "Sessions", "open_sessions"),
+        "sessions": ("Session", "Sessions", "Snapshot", "open_sessions"),
         "tools": ("TOOLS_PROMPT", "memory_tools"),
     }.items()
     for name in names

@@ -5,7 +5,7 @@ with it. The first write to a thread claims it for the user of the run; every la
 asks whose it is, in one transaction with the read or write itself:
 
 ```text
-get_tuple, list, put, ...           Guard                   SqliteSaver
+get_tuple, list, put, ...           Guard                   SqliteSaver, PostgresSaver
   configurable: user_id, thread_id    whose is the thread?    checkpoints, writes
                                       table `threads`
 ```
@@ -16,53 +16,32 @@ The user comes from `configurable.user_id`, the one place that a saver sees howe
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import closing, contextmanager
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
 )
-from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError
-from langgraph_memory.threads import Threads, thread_of, user_of
+from langgraph_memory.scope import check_id
+from langgraph_memory.threads import Threads, in_thread
 
 TITLE_LENGTH = 60
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _PAGE = 100
 
 
-def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Make the async twin of a method: the same, in a thread."""
-
-    @wraps(method)
-    async def twin(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(method, *args, **kwargs)
-
-    return twin
-
-
-# -- what a config says, and what a checkpoint tells ---------------------------------------------
+# -- what a config says, and what a message tells ------------------------------------------------
 
 
 class _OwnedThread(str):
@@ -89,6 +68,28 @@ def _identify(config: RunnableConfig | None) -> tuple[str, str]:
     return user_of(user), thread_of(thread)
 
 
+def user_of(value: object) -> str:
+    return _storable("user", check_id("user", value))
+
+
+def thread_of(value: object) -> str:
+    if isinstance(value, (int, UUID)) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str) and value:
+        return _storable("thread_id", value)
+    raise ConfigurationError(
+        f"thread_id= takes a non-empty string or an integer, got {value!r} ({type(value).__name__})"
+    )
+
+
+def _storable(name: str, text: str) -> str:
+    """Refuse the lone surrogates that SQLite cannot store; replacing them would mix up two ids."""
+    try:
+        return text.encode().decode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"{name}={text!r} is not valid Unicode text") from error
+
+
 def _signed(config: RunnableConfig, user: str | None, thread: str) -> RunnableConfig:
     """Return `config` with its user, so that a config which the saver gave can be used again."""
     if user is None:
@@ -111,7 +112,8 @@ def _title(messages: object) -> str | None:
     """Return the beginning of the first human message that has text, on one line."""
     for message in messages if isinstance(messages, list) else [messages]:
         if isinstance(message, HumanMessage):
-            line = " ".join(message.text[:1000].split())[:TITLE_LENGTH].strip()
+            text = message.text[:1000].replace("\x00", "")  # which Postgres stores in no text
+            line = " ".join(text.split())[:TITLE_LENGTH].strip()
             if line:
                 return line.encode(errors="replace").decode()
     return None
@@ -120,18 +122,10 @@ def _title(messages: object) -> str | None:
 # -- the guard -----------------------------------------------------------------------------------
 
 
-class Guard(SqliteSaver):
-    """The official SQLite saver behind the guard; it serves async callers from a thread."""
+class Guard(BaseCheckpointSaver[str]):
+    """Stands before any synchronous saver, and serves async callers from a thread."""
 
-    def __init__(self, threads: Threads) -> None:
-        super().__init__(threads.conn)
-        self.threads = threads
-
-    @contextmanager
-    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        """Give the saver a cursor, within the guard's transaction."""
-        with self.threads.transaction(write=transaction) as conn, closing(conn.cursor()) as cursor:
-            yield cursor
+    threads: Threads
 
     @contextmanager
     def _admitted(
@@ -231,10 +225,10 @@ class Guard(SqliteSaver):
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise ConfigurationError(
-            "a checkpointer is not told whose threads these are; to delete one, use "
-            "sessions.delete(user, thread_id)"
+            "a checkpointer is not told whose threads these are; use "
+            "sessions.delete(user, thread_id), sessions.fork or sessions.prune"
         )
 
-    # The saver may lack some of these today; it must not gain them unguarded.
+    # The saver behind may lack some of these today; it must not gain them unguarded.
     delete_thread = adelete_thread = delete_for_runs = adelete_for_runs = _refuse
     copy_thread = acopy_thread = prune = aprune = _refuse

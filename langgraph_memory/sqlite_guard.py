@@ -1,0 +1,163 @@
+"""Sessions in an SQLite file: its transactions and errors, and the official saver, guarded."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.guard import Guard
+from langgraph_memory.threads import Connection, Threads
+
+_HINTS = {
+    sqlite3.SQLITE_BUSY: "another process keeps it locked; close that one or raise busy_timeout=",
+    sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; make its folder writable",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database; give another path",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; restore a backup or move it away",
+    sqlite3.SQLITE_FULL: "the disk is full",
+}
+_INCREMENTAL = 2
+
+FILE_NAME = "sessions.sqlite"
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+@contextmanager
+def sqlite_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        hint = _HINTS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "the database failed")
+        raise StoreError(f"sessions in {path}: {hint} (SQLite: {error})") from error
+
+
+class SqliteThreads(Threads):
+    """Threads in one SQLite file, on one connection that all callers take turns at."""
+
+    WRITES = "writes"
+    WRITTEN = "task_id, task_path, idx, channel, type, value"
+    TABLES = ("checkpoints", "writes")
+
+    def __init__(self, path: str, busy_timeout: float) -> None:
+        self.place = path
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._closed = False
+        with sqlite_errors(path):
+            self.conn = sqlite3.connect(
+                path, timeout=busy_timeout, isolation_level=None, check_same_thread=False
+            )
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        if os.getpid() != self._pid:
+            raise ConfigurationError(
+                f"sessions in {self.place} were opened before a fork; open them in each process"
+            )
+        with self._lock, sqlite_errors(self.place):
+            if self._closed:
+                raise ConfigurationError(f"sessions in {self.place} are closed")
+            if self.conn.in_transaction:
+                yield self.conn
+                return
+            with self.conn:
+                self.conn.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                yield self.conn
+
+    def create(self) -> None:
+        super().create()
+        self.conn.execute("PRAGMA secure_delete = ON")
+
+    def shrink(self) -> None:
+        """Give back free pages, and empty the log, which may hold what was deleted."""
+        with self._lock, sqlite_errors(self.place):
+            if self.conn.execute("PRAGMA auto_vacuum").fetchone()[0] == _INCREMENTAL:
+                # A page a step, and `execute` takes one step.
+                self.conn.executescript("PRAGMA incremental_vacuum")
+            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _copied(self, conn: Connection, thread: str, to: str) -> None:
+        """Nothing: a checkpoint has all of its state in its row."""
+
+    def _pruned(self, conn: Connection, thread: str) -> None:
+        """Nothing, either."""
+
+    def close(self) -> None:
+        with self._lock, sqlite_errors(self.place):
+            self._closed = True
+            self.conn.close()
+
+
+class SqliteGuard(Guard, SqliteSaver):
+    """The official SQLite saver behind the guard, within the guard's transactions."""
+
+    threads: SqliteThreads
+
+    def __init__(self, threads: SqliteThreads) -> None:
+        super().__init__(threads.conn)
+        self.threads = threads
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        with self.threads.transaction(write=transaction) as conn, closing(conn.cursor()) as cursor:
+            yield cursor
+
+
+def place_of_file(path: str | os.PathLike[str]) -> str:
+    """Return where sessions lie: the folder of this moment is meant, wherever it is first used.
+
+    Raises:
+        ConfigurationError: If it is a URL, or empty.
+    """
+    text = os.fspath(path)
+    url = _URL.match(text)
+    if not text or url:
+        raise ConfigurationError(
+            "sessions take the path of a folder or an SQLite file, or (open_sessions alone) a URL "
+            f"that begins with postgresql://, got {url[0] if url else text!r}"
+        )
+    return text if text == ":memory:" else os.path.abspath(text)
+
+
+G = TypeVar("G", bound=SqliteGuard)
+
+
+def open_guard(kind: type[G], place: str, busy_timeout: float) -> G:
+    """Open the saver of a file behind a guard of a kind, and make its folder and its tables."""
+    path = _database_file(place)
+    threads = SqliteThreads(path, busy_timeout)
+    saver = kind(threads)
+    try:
+        with sqlite_errors(path):
+            # Counts for a file that has no table yet.
+            threads.conn.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            saver.setup()
+        threads.create()
+    except BaseException:
+        threads.close()
+        raise
+    return saver
+
+
+def _database_file(path: str) -> str:
+    """Return the file that a path means, and make its folder."""
+    if path == ":memory:":
+        return path
+    file = Path(path)
+    try:
+        if file.is_dir() or not (file.suffix or file.is_file()):
+            file = file / FILE_NAME
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"sessions in {file}: the folder cannot be made ({error})") from error
+    return str(file)
