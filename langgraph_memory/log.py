@@ -71,7 +71,7 @@ class Log:
                 records.append(self._record(id, position, message, now, redact))
             elif kept is not None and not _says(kept, message, redact):
                 old = Message.from_value(self.owner, kept.key, kept.value)
-                records.append(replace(old, text=redact(text_of(message)), edited_at=now))
+                records.append(replace(old, text=_kept_text(message, redact), edited_at=now))
         return records
 
     # -- parts of the above --
@@ -108,8 +108,8 @@ class Log:
             id=id,
             owner=self.owner,
             created_at=self.at or _timestamp(message) or now,
-            text=redact(text_of(message)),
-            speaker=redact(message.name or role),
+            text=_kept_text(message, redact),
+            speaker=redact(replace_surrogates(message.name or role)),
             role=role,
             thread_id=self.thread_id,
             message_id=message.id or "",
@@ -130,8 +130,12 @@ class _Place:
 
 def _says(item: Any, message: BaseMessage, redact: Redact) -> bool:
     """Whether a record has the text of a message; what is equal as it is need not be redacted."""
-    kept, text = item.value["text"], text_of(message)
-    return kept == text or replace_surrogates(kept) == replace_surrogates(redact(text))
+    kept = item.value["text"]
+    return kept == text_of(message) or replace_surrogates(kept) == _kept_text(message, redact)
+
+
+def _kept_text(message: BaseMessage, redact: Redact) -> str:
+    return redact(replace_surrogates(text_of(message)))
 
 
 def _timestamp(message: BaseMessage) -> datetime | None:

@@ -25,6 +25,7 @@ from langgraph.channels import UntrackedValue
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from langgraph_memory.blocks import OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.counting import CountTokens
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.followups import queries_of
@@ -42,8 +43,6 @@ from langgraph_memory.outline import outline_of, whole
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.replies import Taken, structured_in, take_proposal
 from langgraph_memory.runs import (
-    OnError,
-    RecallOptions,
     Run,
     Scopes,
     check_memory,
@@ -182,7 +181,8 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         block = call.recalled
         if block is None:
             call.run.log_at_once(call.turn)
-            block = call.run.recall(queries_of(call.messages), request.messages, self._how)
+            queries = queries_of(call.messages)
+            block = block_for(call.run, queries, request.messages, self._how)
         response = handler(self._prompted(request, block))
         return self._with_state(call, response, block)
 
@@ -196,7 +196,8 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         block = call.recalled
         if block is None:
             await call.run.alog_at_once(call.turn)
-            block = await call.run.arecall(queries_of(call.messages), request.messages, self._how)
+            queries = queries_of(call.messages)
+            block = await ablock_for(call.run, queries, request.messages, self._how)
         response = await handler(self._prompted(request, block))
         return self._with_state(call, response, block)
 

@@ -29,6 +29,7 @@ from langgraph.graph import MessagesState
 from langgraph.types import Command, Overwrite
 from pydantic import BaseModel
 
+from langgraph_memory.blocks import OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.counting import CountTokens
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.followups import queries_of
@@ -49,8 +50,6 @@ from langgraph_memory.ranking import Quotas
 from langgraph_memory.records import record_id
 from langgraph_memory.replies import Taken, structured_in, take_proposal
 from langgraph_memory.runs import (
-    OnError,
-    RecallOptions,
     Run,
     Scopes,
     check_memory,
@@ -131,11 +130,13 @@ def recall_node(
 
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
-        return {"memory": {**written, **to_whom(run, run.recall(queries, messages, how))}}
+        block = block_for(run, queries, messages, how)
+        return {"memory": {**written, **to_whom(run, block)}}
 
     async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
-        return {"memory": {**written, **to_whom(run, await run.arecall(queries, messages, how))}}
+        block = await ablock_for(run, queries, messages, how)
+        return {"memory": {**written, **to_whom(run, block)}}
 
     return RunnableLambda(recall, arecall, name="recall")
 
@@ -359,14 +360,14 @@ class _Around:
         run, messages = self._run(state)
         if _begins_turn(messages):
             run.log_at_once(messages)
-        block = run.recall(queries_of(messages), messages, self.how)
+        block = block_for(run, queries_of(messages), messages, self.how)
         return self._turn(run, messages, state, block)
 
     async def abegin(self, state: Any) -> _Turn:
         run, messages = self._run(state)
         if _begins_turn(messages):
             await run.alog_at_once(messages)
-        block = await run.arecall(queries_of(messages), messages, self.how)
+        block = await ablock_for(run, queries_of(messages), messages, self.how)
         return self._turn(run, messages, state, block)
 
     def end(self, turn: _Turn, result: Any) -> Any:

@@ -1,27 +1,24 @@
-"""One run of a graph, as memory sees it: whose it is, what to recall for it, what to keep of it.
+"""One run of a graph, as memory sees it: whose it is, and what to keep of it.
 
 The surfaces call this; it calls `Memory` alone.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from langgraph_memory import arguments
-from langgraph_memory.counting import CountTokens, check_counter
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.events import Step
-from langgraph_memory.followups import in_turn
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     current_turn,
@@ -31,23 +28,15 @@ from langgraph_memory.messages import (
     token_cost,
     tool_names,
 )
-from langgraph_memory.prompts import Block, memory_block
 from langgraph_memory.proposals import worth_keeping
-from langgraph_memory.ranking import Quotas, select
-from langgraph_memory.records import Episode, Message, Recalled, Record
+from langgraph_memory.records import Episode, Message, Record
 from langgraph_memory.replies import Taken
 from langgraph_memory.scope import Scope, run_owner_id, run_user
-from langgraph_memory.timeouts import awithin, within
 
 logger = logging.getLogger(__name__)
 
-OnError = Literal["log", "raise"]
-"""What becomes of a recall that fails."""
-
 CANDIDATES = 50
 """Hits asked for, of which the quotas choose."""
-
-_WITHOUT = "recall failed; the agent answers without memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +46,6 @@ class Scopes:
     user: Scope | None = None
     project: Scope | None = None
     agent: Scope | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RecallOptions:
-    """How a run recalls."""
-
-    quotas: Quotas
-    max_tokens: int
-    timeout: float | None
-    """Seconds; `None` waits for ever."""
-    on_error: OnError
-    count_tokens: CountTokens | None = None
-
-    def __post_init__(self) -> None:
-        check_counter(self.count_tokens)
-        if self.on_error not in ("log", "raise"):
-            raise ConfigurationError(f"on_error= is 'log' or 'raise', got {self.on_error!r}")
-        if not isinstance(self.quotas, Quotas):
-            raise ConfigurationError(f"quotas= is Quotas(notes=5, ...), got {self.quotas!r}")
-        if not isinstance(self.max_tokens, int) or self.max_tokens <= 0:
-            raise ConfigurationError(f"max_tokens= is a number of tokens, got {self.max_tokens!r}")
-        if self.timeout is not None and not (
-            isinstance(self.timeout, (int, float)) and self.timeout > 0
-        ):
-            raise ConfigurationError(f"timeout= is a time in seconds, got {self.timeout!r}")
-
-    @property
-    def time_to_rewrite(self) -> float | None:
-        """Half of the time: if it is not enough, the other half is for the query as it was."""
-        return None if self.timeout is None else self.timeout / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,84 +63,6 @@ class Run:
     write: Callable[[Any], None]
     """Writes to the custom stream."""
 
-    # -- before the model --
-
-    def recall(
-        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
-    ) -> str:
-        """Return the block for a query; an empty one if recalling fails and errors are logged.
-
-        Args:
-            queries: What to recall; the hits of several take turns.
-            known: Messages that the model sees anyway.
-            how: Quotas, budget and time.
-        """
-        try:
-            with self.step("recall") as step:
-                self.memory.warm_up()
-                recalled = within(how.timeout, lambda: self._recalled(queries, known, how))
-                return _told(step, recalled, _block(recalled, how))
-        except ConfigurationError:
-            raise
-        except Exception as error:  # whatever a store raises; logged and streamed
-            if how.on_error == "raise":
-                raise
-            logger.warning(_WITHOUT, exc_info=error)
-            return ""
-
-    async def arecall(
-        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
-    ) -> str:
-        """Async form of `recall`."""
-        try:
-            async with self.step("recall") as step:
-                await self.memory.awarm_up()
-                recalling = self._arecalled(queries, known, how)
-                recalled = await awithin(how.timeout, recalling)
-                return _told(step, recalled, await asyncio.to_thread(_block, recalled, how))
-        except ConfigurationError:
-            raise
-        except Exception as error:  # as above
-            if how.on_error == "raise":
-                raise
-            logger.warning(_WITHOUT, exc_info=error)
-            return ""
-
-    def _recalled(
-        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
-    ) -> Recalled:
-        asked = self.recall_args(known)
-        rewritten = self._rewritten(queries, how)
-        return in_turn([self.memory.recall(query, **asked) for query in rewritten])
-
-    async def _arecalled(
-        self, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
-    ) -> Recalled:
-        asked = self.recall_args(known)
-        rewritten = await self._arewritten(queries, how)
-        return in_turn([await self.memory.arecall(query, **asked) for query in rewritten])
-
-    def _rewritten(self, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
-        rewriter = self.memory.rewriter
-        if rewriter is None or not queries[-1].strip():
-            return queries
-        try:
-            return within(how.time_to_rewrite, lambda: rewriter.rewrite(queries[-1]))
-        except Exception as error:  # noqa: BLE001  # whatever a model or a function raises
-            logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
-            return queries
-
-    async def _arewritten(self, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
-        rewriter = self.memory.rewriter
-        if rewriter is None or not queries[-1].strip():
-            return queries
-        try:
-            rewriting = rewriter.arewrite(queries[-1])
-            return await awithin(how.time_to_rewrite, rewriting)
-        except Exception as error:  # noqa: BLE001  # as above
-            logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
-            return queries
-
     def recall_args(self, known: Sequence[BaseMessage]) -> dict[str, Any]:
         """Return how a run asks `Memory.recall`, but for the query."""
         return {
@@ -192,8 +73,6 @@ class Run:
             "known": {message.id for message in known if message.id},
             "limit": CANDIDATES,
         }
-
-    # -- after the model --
 
     def log_at_once(self, messages: Sequence[BaseMessage]) -> None:
         """Keep what was said, whatever becomes of the answer."""
@@ -451,18 +330,9 @@ def run_of(
     )
 
 
-def _told(step: Step, recalled: Recalled, block: Block) -> str:
-    step.tell("memory.recalled", block.records, nothing_known=recalled.nothing_known)
-    return block.text
-
-
 def _tell_processed(step: Step, done: Processed) -> None:
     """Tell which notes came of a turn, and what that cost; nothing if no model was asked."""
     if done.error is not None:
         step.failed(done.error, usage=done.usage)
     elif done.usage is not None:
         step.tell("memory.saved", [change.record for change in done.changes], usage=done.usage)
-
-
-def _block(recalled: Recalled, how: RecallOptions) -> Block:
-    return memory_block(select(recalled, how.quotas), how.max_tokens, how.count_tokens)

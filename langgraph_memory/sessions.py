@@ -30,22 +30,19 @@ from langgraph_memory.threads import in_thread
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A thread as it was after one step of its graph.
-
-    Attributes:
-        checkpoint_id: Names it to `Sessions.config` and `Sessions.fork`.
-        created_at: When it was written, in UTC.
-        step: LangGraph's number of the step: -1 for the first input, then 0, 1, ...
-        source: What wrote it: `"input"`, `"loop"` (a step), `"update"` or `"fork"`.
-        messages: The messages that the thread held then, oldest first. Empty if the state has no
-            `messages`, or keeps them in a `DeltaChannel`, which only its graph can read.
-    """
+    """A thread as it was after one step of its graph."""
 
     checkpoint_id: str
+    """Names it to `Sessions.config` and `Sessions.fork`."""
     created_at: datetime
+    """When it was written, in UTC."""
     step: int
+    """LangGraph's number of the step: -1 for the first input, then 0, 1, ..."""
     source: str
+    """What wrote it: `"input"`, `"loop"` (a step), `"update"` or `"fork"`."""
     messages: tuple[BaseMessage, ...]
+    """Those that the thread held then, oldest first. Empty if the state has no `messages`, or keeps
+    them in a `DeltaChannel`, which only its graph can read."""
 
 
 def _snapshot(found: CheckpointTuple) -> Snapshot:
@@ -202,7 +199,7 @@ class Sessions:
         return self._open().threads.remove(user_of(user), thread_of(thread_id))
 
     def adopt(self, user: str | int, thread_id: str | int) -> bool:
-        """Give a user a thread that a plain `SqliteSaver` wrote into this database.
+        """Give a user a thread that a plain saver of LangGraph's wrote into this database.
 
         Returns:
             Whether there is such a thread.

@@ -39,21 +39,18 @@ def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A thread of one user.
-
-    Attributes:
-        thread_id: The id that resumes it.
-        user: Whose thread it is.
-        title: The beginning of its first human message; `None` until there is one.
-        created_at: When it began, in UTC.
-        updated_at: The time of its newest checkpoint, in UTC.
-    """
+    """A thread of one user."""
 
     thread_id: str
+    """The id that resumes it."""
     user: str
+    """Whose thread it is."""
     title: str | None
+    """The beginning of its first human message; `None` until there is one."""
     created_at: datetime
+    """When it began, in UTC."""
     updated_at: datetime
+    """The time of its newest checkpoint, in UTC."""
 
 
 def _session(

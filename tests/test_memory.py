@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import count
@@ -21,7 +22,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langgraph.store.base import BaseStore, SearchOp
+from langgraph.store.base import BaseStore, Op, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Memory, Ranking
@@ -1389,6 +1390,37 @@ async def test_half_an_emoji_is_kept_as_a_replacement_or_as_it_is(memory: Verbs)
     assert stored.text in (text, "Half \ufffd of an emoji")
     assert texts(await memory.recall("half emoji", user="ana")) == [stored.text]
     assert "of an emoji" in (await memory.recall(text, user="ana")).prompt()
+
+
+class PickyStore(InMemoryStore):
+    """Refuses half a character, as Postgres does."""
+
+    def batch(self, ops: Iterable[Op]) -> list[Any]:
+        given = list(ops)
+        for op in given:
+            if isinstance(op, PutOp) and op.value is not None:
+                json.dumps(op.value, ensure_ascii=False).encode()
+        return super().batch(given)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Any]:
+        return self.batch(ops)
+
+
+async def test_half_an_emoji_in_what_is_said_is_no_error_of_a_store_that_takes_none(
+    clock: ManualClock, prefix: str
+) -> None:
+    from tests.conftest import Verbs
+
+    memory = Verbs(Memory(PickyStore(), clock=clock), prefix)
+    text = "Half \ud83d of an emoji"
+    turn = [HumanMessage(text, id="1", name="Ana \ud83d"), AIMessage(f"Here: {text}", id="2")]
+    await memory.log_turn(turn, user="ana", thread_id="t")
+    await memory.log_turn(turn, user="ana", thread_id="t")
+    await memory.log_episode(text, user="ana", approach=text, outcome="completed")
+    await memory.remember(text, user="ana", slot=text)
+    kept = await memory.list(user="ana", types=("message",))
+    assert set(texts(kept)) == {"Half \ufffd of an emoji", "Here: Half \ufffd of an emoji"}
+    assert all(message.edited_at is None for message in kept)
 
 
 async def test_a_text_with_half_an_emoji_that_is_said_again_is_one_note(memory: Verbs) -> None:

@@ -83,7 +83,7 @@ def add_to(commands: Any) -> None:
         f"change it, start the command anew (default: what {TOKENS} has)",
     )
     served.add_argument(
-        "--host", type=_text, help="the address to listen on (default: 127.0.0.1, this machine)"
+        "--host", type=_host, help="the address to listen on (default: 127.0.0.1, this machine)"
     )
     served.add_argument(
         "--allow-host",
@@ -168,10 +168,10 @@ def read_tokens(file: Path | None, environment: Mapping[str, str]) -> dict[str, 
     """Return the user by token; what is wrong is told without the tokens.
 
     Raises:
-        ConfigurationError: If there are none, or they are no JSON object of texts.
+        ConfigurationError: If there are none, one is there twice, or they are no JSON of texts.
     """
     try:
-        text = environment.get(TOKENS) if file is None else file.read_text("utf-8")
+        text = environment.get(TOKENS) if file is None else file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"the tokens cannot be read from {file}: {error}") from error
     if text is None:
@@ -179,12 +179,20 @@ def read_tokens(file: Path | None, environment: Mapping[str, str]) -> dict[str, 
             f'--port needs the tokens of its users: --tokens FILE or {TOKENS}, {{"token": "user"}}'
         )
     try:
-        users = json.loads(text)
-    except ValueError:
+        users = json.loads(text, object_pairs_hook=_each_once)
+    except (ValueError, RecursionError):
         users = None
     if not isinstance(users, dict) or not all(isinstance(user, str) for user in users.values()):
         where = TOKENS if file is None else str(file)
-        raise ConfigurationError(f'{where} has to hold JSON such as {{"token": "user", ...}}')
+        raise ConfigurationError(
+            f'{where} has to hold JSON such as {{"token": "user", ...}}, each token once'
+        )
+    return users
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(users := dict(pairs)) < len(pairs):
+        raise ValueError("a token is there twice")
     return users
 
 
@@ -210,9 +218,19 @@ def _url(text: str) -> str:
 
 
 def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) < 65536):
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65536):
         raise argparse.ArgumentTypeError("it takes a number up to 65535, such as 8300")
     return int(text)
+
+
+def _host(text: str) -> str:
+    try:
+        _text(text).encode("idna")
+    except UnicodeError:
+        raise argparse.ArgumentTypeError(
+            "it takes a name or an address of this machine, such as 127.0.0.1"
+        ) from None
+    return text
 
 
 def _host_name(text: str) -> str:

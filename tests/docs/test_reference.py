@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -73,6 +74,12 @@ def test_arguments_are_explained(name: str) -> None:
 
 def test_nothing_depends_on_the_machine() -> None:
     assert [path.name for path, text in WRITTEN.items() if " at 0x" in text] == []
+
+
+def test_no_section_of_a_docstring_is_shown_as_it_is_written() -> None:
+    """Google has more of them than the pages know; attributes are said below each."""
+    raw = re.compile(r"^\w+:\n {4}\w", re.MULTILINE)
+    assert [path.name for path, text in WRITTEN.items() if raw.search(text)] == []
 
 
 def greet(

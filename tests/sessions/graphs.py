@@ -68,7 +68,7 @@ def with_approval(sessions: Sessions, *, nested: bool, checkpointer: Any = None)
 
 def extend(state: list[Any], writes: Sequence[list[Any]]) -> list[Any]:
     for write in writes:
-        state = add_messages(state, write)  # type: ignore[assignment]
+        state = add_messages(state, write)  # type: ignore[assignment]  # a list goes in, and comes out
     return state
 
 

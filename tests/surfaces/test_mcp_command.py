@@ -14,6 +14,7 @@ import pytest
 
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.cli.__main__ import main
+from langgraph_memory.cli.mcp import read_tokens
 from langgraph_memory.store.directory_lock import OWNER_FILE
 from langgraph_memory.testing import HashingEmbeddings
 
@@ -34,7 +35,14 @@ def refusal(capsys: pytest.CaptureFixture[str], *options: str) -> str:
     return said
 
 
-@pytest.mark.parametrize("text", [None, "ana", '["ana"]', '{"0123456789abcdef": 3}', "{}"])
+TWICE = '{"0123456789abcdef": "ana", "0123456789abcdef": "bo"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "ana", '["ana"]', '{"0123456789abcdef": 3}', "{}", TWICE, "[" * 100_000],
+    ids=["none", "no-json", "list", "number", "empty", "twice", "too-deep"],
+)
 @pytest.mark.parametrize("where", ["variable", "file"])
 def test_the_command_says_what_is_wrong_with_the_tokens_but_not_the_tokens(
     text: str | None, where: str, tmp_path: Path, monkeypatch: Any, capsys: Any
@@ -51,6 +59,13 @@ def test_the_command_says_what_is_wrong_with_the_tokens_but_not_the_tokens(
     assert "token" in said.casefold()
     assert "0123456789abcdef" not in said
     assert not (tmp_path / "memory").exists()
+
+
+def test_tokens_in_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """As editors on Windows write it."""
+    file = tmp_path / "tokens.json"
+    file.write_text(json.dumps(TOKENS), "utf-8-sig")
+    assert read_tokens(file, {}) == TOKENS
 
 
 FOLDER = ["--path", "memory"]
@@ -77,6 +92,8 @@ FOR_TOKENS = [*FOLDER, "--port", "8300"]
         (["--url", "http://a:b@127.0.0.1:1", "--user", "a"], "named http://host:port"),
         ([*FOLDER, "--port", "http"], "--port: it takes a number"),
         ([*FOLDER, "--port", "65536"], "--port: it takes a number"),
+        ([*FOLDER, "--port", "9" * 5000], "--port: it takes a number"),
+        ([*FOR_TOKENS, "--host", "é" * 100], "--host: it takes a name or an address"),
         ([*FOR_TOKENS, "--allow-host", "https://a.example"], "--allow-host: it takes a host"),
     ],
 )
