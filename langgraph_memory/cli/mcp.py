@@ -168,7 +168,7 @@ def read_tokens(file: Path | None, environment: Mapping[str, str]) -> dict[str, 
     """Return the user by token; what is wrong is told without the tokens.
 
     Raises:
-        ConfigurationError: If there are none, they are no JSON object of texts, or one is there twice.
+        ConfigurationError: If they are no JSON object of texts, or there are none, or one twice.
     """
     try:
         text = environment.get(TOKENS) if file is None else file.read_text("utf-8-sig")
