@@ -23,6 +23,7 @@ from langgraph_memory.answers import clean, items_of
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.instructions import EXTRACTION, escaped
 from langgraph_memory.lexical import query_tokens
+from langgraph_memory.proposals import MAX_SLOT_CHARACTERS
 from langgraph_memory.records import KINDS, Kind, Message, Speaker, long_date, normalise
 from langgraph_memory.redaction import Redact, no_redaction
 
@@ -32,7 +33,6 @@ MAX_CHARACTERS = 1_000
 """Of a candidate's text: a note is one sentence."""
 
 _SHOWN_CHARACTERS = 12_000  # of one message in the request
-_SLOT_CHARACTERS = 60
 _SUPPORT = 0.6  # share of a bare string's words that a message must have
 _OWN_WORDS = frozenset(query_tokens("the user's 用户"))
 
@@ -295,7 +295,7 @@ def _slot(given: object, redact: Redact) -> str | None:
         return None
     slot = redact(clean(given))
     empty = normalise(slot) in ("", "null", "none", "n/a", "无")
-    return None if empty or len(slot) > _SLOT_CHARACTERS or "[redacted" in slot else slot
+    return None if empty or len(slot) > MAX_SLOT_CHARACTERS or "[redacted" in slot else slot
 
 
 def importance_of(given: object) -> float:

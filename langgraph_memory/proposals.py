@@ -21,6 +21,9 @@ MAX_NOTES = 5
 MAX_CHARACTERS = 500
 """Of a note, which is one sentence; half a page of Chinese is no sentence any more."""
 
+MAX_SLOT_CHARACTERS = 60
+"""Of a slot, which names an attribute in a few words."""
+
 _MAX_LOOKED_AT = 50
 _SHOWN = 200
 

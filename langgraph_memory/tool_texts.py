@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import LAST_TIME, line_of
-from langgraph_memory.proposals import worth_keeping
+from langgraph_memory.proposals import MAX_SLOT_CHARACTERS, worth_keeping
 from langgraph_memory.records import Change, Document, Kind, Recalled, Record, normalise
 from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.scope import Owner
@@ -122,8 +122,18 @@ def worth_saving(text: str, redact: Redact) -> str:
 
 
 def slot_of(slot: str | None, redact: Redact) -> str | None:
-    """Return the slot of a note as it is to be kept; small models write "null" for none."""
+    """Return the slot of a note as it is to be kept; small models write "null" for none.
+
+    Raises:
+        ToolException: If it is too long for a name.
+    """
     kept = redact(replace_surrogates(slot or "")).strip()
+    if len(kept) > MAX_SLOT_CHARACTERS:
+        raise ToolException(
+            f"Not saved: {one_line(kept)[:MAX_SLOT_CHARACTERS]!r}… is longer than "
+            f"{MAX_SLOT_CHARACTERS} characters. Name what the text gives the one value of in a "
+            "few words, or leave it out."
+        )
     return None if normalise(kept) in _NO_SLOT else kept
 
 

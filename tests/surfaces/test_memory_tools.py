@@ -26,6 +26,7 @@ from langgraph_memory import (
     ConfigurationError,
     Memory,
     MissingUserError,
+    Note,
     Sessions,
     memory_tools,
     with_memory,
@@ -290,6 +291,22 @@ def test_what_is_no_note_is_refused_with_the_reason(memory: Memory, text: str, r
     assert told.startswith("Not saved")
     assert reason in told
     assert notes(memory) == []
+
+
+def test_a_slot_that_is_no_name_is_refused(memory: Memory) -> None:
+    told = run(
+        memory,
+        "ana",
+        [
+            ("remember", {"text": "Lives in Rosario", "slot": "The city where she lives. " * 3}),
+            ("remember", {"text": "Lives in Rosario", "slot": "x" * 60}),
+        ],
+    )
+    assert told[0].startswith("Not saved: 'The city where she lives.")
+    assert "longer than 60 characters" in told[0]
+    [note] = memory.list(user="ana")
+    assert isinstance(note, Note)
+    assert note.slot == "x" * 60
 
 
 def test_instructions_in_what_is_remembered_stay_one_line_of_data(memory: Memory) -> None:
