@@ -202,6 +202,19 @@ async def test_what_a_client_writes_never_chooses_the_user(client: Client) -> No
     assert "Colombia" in await said_in(client(ANA), AGAIN, "agent", context={"user_id": ANA})
 
 
+async def test_what_a_client_writes_puts_no_thread_among_those_of_another(
+    server: Server, client: Client
+) -> None:
+    bo = client(BO)
+    thread = (await bo.threads.create(graph_id="shop"))["thread_id"]
+    sneaked: Any = {"langgraph_auth_user_id": ANA, "user_id": ANA}
+    await bo.threads.update_state(thread, saying("Hi"), as_node="remember", checkpoint=sneaked)
+    await bo.runs.wait(thread, "shop", input=saying(AGAIN))
+    with open_sessions(server.folder / "memory") as sessions:
+        assert thread not in [session.thread_id for session in sessions.list(ANA)]
+        assert thread in [session.thread_id for session in sessions.list(BO)]
+
+
 async def test_who_is_nobody_and_what_is_not_theirs_is_refused(client: Client) -> None:
     ana, bo = client(ANA), client(BO)
     thread = (await ana.threads.create())["thread_id"]
