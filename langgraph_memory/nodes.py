@@ -70,7 +70,7 @@ def _beside(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     return {**old, **new, "agents": {**old["agents"], **new.get("agents", {})}}
 
 
-class MemoryState(MessagesState):
+class MemoryState(MessagesState, total=False):
     """LangGraph's `MessagesState` with a channel for what was recalled."""
 
     memory: Annotated[dict[str, Any], _beside]

@@ -43,7 +43,7 @@ def _latest(old: str, new: str) -> str:
     return new
 
 
-class SummaryState(MessagesState):
+class SummaryState(MessagesState, total=False):
     """LangGraph's `MessagesState` with a channel for the summary of what is no longer in it."""
 
     summary: Annotated[str, _latest]

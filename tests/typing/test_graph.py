@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -16,10 +16,12 @@ from langgraph_memory import (
     MemoryState,
     Session,
     Sessions,
+    SummaryState,
     messages_with_memory,
     open_sessions,
     recall_node,
     remember_node,
+    summary_node,
     with_memory,
 )
 from langgraph_memory.testing import HashingEmbeddings, RecallingChatModel
@@ -63,11 +65,18 @@ def test_nodes_and_sessions(tmp_path: Any) -> None:
         saver: BaseCheckpointSaver[Any] = sessions.checkpointer
         graph = builder.compile(checkpointer=saver, store=memory.store)
         config: RunnableConfig = sessions.config(user="c-2291", thread_id="monday")
-        given: MemoryState = {"messages": [], "memory": {}}
-        given["messages"].append(("user", "A kilo of Colombia, please."))  # type: ignore[arg-type]  # LangGraph's state names messages alone, and takes pairs too
-        graph.invoke(given, {**config, "callbacks": [EpisodeRecorder(memory)]})
+        asked = HumanMessage("A kilo of Colombia, please.")  # LangGraph's types take no pairs
+        graph.invoke({"messages": [asked]}, {**config, "callbacks": [EpisodeRecorder(memory)]})
         assert_type(sessions.list("c-2291"), list[Session])
         assert_type(sessions.latest("c-2291"), Session | None)
+
+
+def test_a_summary() -> None:
+    builder = StateGraph(SummaryState)
+    builder.add_node("shorten", summary_node(model))
+    builder.add_edge(START, "shorten")
+    state = builder.compile().invoke({"messages": [HumanMessage("Hello!")]})
+    assert state["summary"] == ""
 
 
 def test_one_node(tmp_path: Any) -> None:
