@@ -78,7 +78,8 @@ def thread_of(value: object) -> str:
     if isinstance(value, str) and value:
         return _storable("thread_id", value)
     raise ConfigurationError(
-        f"thread_id= takes a non-empty string or an integer, got {value!r} ({type(value).__name__})"
+        f"thread_id= takes a non-empty string or an integer, got {value!r} "
+        f"({type(value).__name__}); sessions.config(user=..., thread_id=...) names both for a run"
     )
 
 

@@ -287,7 +287,7 @@ class ChromaStore(BaseStore):
     @property
     def _open(self) -> Collection:
         if self._collection is None:
-            raise ConfigurationError("this store is closed")
+            raise ConfigurationError("this store is closed; keep it open as long as it is used")
         return self._collection
 
     async def _aembed(self, documents: list[str], queries: list[str]) -> tuple[Vectors, Vectors]:

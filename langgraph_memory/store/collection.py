@@ -280,7 +280,7 @@ class Collection:
                 "open the store after the fork"
             )
         if self._closed:
-            raise ConfigurationError("this store is closed")
+            raise ConfigurationError("this store is closed; keep it open as long as it is used")
 
     # -- parts of reading; `publishing` is held --
 

@@ -134,6 +134,16 @@ def test_what_langmem_s_manager_wrote_becomes_notes(
     assert json.loads(notes["Profile"]) == {"name": "Ana", "age": 31}
 
 
+def test_items_of_a_namespace_without_a_user_are_said_to_be_somebodys(
+    memory: Memory, clock: ManualClock
+) -> None:
+    store = InMemoryStore()
+    store.put(("memories",), "8e0f", {"content": "喜欢喝茶"})
+
+    assert len(LANGMEM.bring_over(store, memory, clock, user="ana")) == 1
+    assert [note.text for note in notes_of(memory, "ana")] == ["喜欢喝茶"]
+
+
 @pytest.fixture
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     # `open_mem0` sets them for good: afterwards they are again what they were.
