@@ -194,9 +194,9 @@ def _named(name: str) -> ChatModel:
         return init_chat_model(name)
     except Exception as error:  # a client may raise anything at its making
         raise ConfigurationError(
-            f"model={name!r} cannot be used: {str(error).rstrip('.')}. Pass a name that LangChain's "
-            "init_chat_model knows, such as 'openai:gpt-4o-mini', with its package installed and "
-            "its key set; or a chat model"
+            f"model={name!r} cannot be used: {str(error).rstrip('.')}. Pass a name that "
+            "LangChain's init_chat_model knows, such as 'openai:gpt-4o-mini', with its package "
+            "installed and its key set; or a chat model"
         ) from error
 
 
