@@ -97,7 +97,7 @@ class _Findings:
             evidence += self._evidence(of_tasks, EPISODES + SPARE)
         told = self.ranking.hits(evidence, self.now)
         hits = [hit for hit in told if not isinstance(hit.record, Episode)]
-        tasks = [hit for hit in told if isinstance(hit.record, Episode)]
+        tasks = [cast("Hit[Episode]", hit) for hit in told if isinstance(hit.record, Episode)]
         return Recalled(
             query=asked.query,
             profile=self._profile(few, pinned),

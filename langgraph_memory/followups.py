@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
+from typing import TypeVar
 
 from langchain_core.messages import BaseMessage
 
 from langgraph_memory.lexical import query_tokens
 from langgraph_memory.messages import begins_turn, is_said, text_of
-from langgraph_memory.records import Hit, Recalled
+from langgraph_memory.records import Hit, Recalled, Record
+
+R = TypeVar("R", bound=Record)
 
 FEW_TERMS = 3
 """A message of so few different terms says little: 38 of 46 labelled follow-ups, and 7 % of
@@ -61,7 +64,7 @@ def in_turn(recalls: Sequence[Recalled]) -> Recalled:
     )
 
 
-def _each_once(ranked: Iterable[Sequence[Hit]]) -> Iterator[Hit]:
+def _each_once(ranked: Iterable[Sequence[Hit[R]]]) -> Iterator[Hit[R]]:
     """Yield the hits of several lists by turns, each record where it first comes."""
     seen = set()
     for hit in chain.from_iterable(zip_longest(*ranked)):

@@ -440,7 +440,7 @@ class Recalled:
     """The last messages of the user's latest other session, and its episode; oldest first."""
     hits: tuple[Hit, ...] = ()
     """What is relevant to the query, best first."""
-    episodes: tuple[Hit, ...] = ()
+    episodes: tuple[Hit[Episode], ...] = ()
     """Similar past tasks, best first."""
     lessons: tuple[Note, ...] = ()
     """What was learnt from those tasks."""

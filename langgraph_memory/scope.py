@@ -187,7 +187,7 @@ def run_user(given: Scope | None, state: Any, config: Mapping[str, Any], runtime
             '  graph.invoke(..., {"configurable": {"thread_id": "...", "user_id": "c-2291"}})\n'
             '  graph.invoke(..., context={"user_id": "c-2291"})   # with context_schema=\n'
             '  recall_node(memory, user=lambda state, config: state["customer"])'
-            "   # or with_memory, MemoryMiddleware"
+            "   # or with_memory, MemoryMiddleware, memory_tools"
         )
     return user
 

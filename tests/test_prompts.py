@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -62,7 +62,10 @@ def episode(task: str, id: str = "e", **fields: Any) -> Episode:
     return Episode(id=id, owner=ANA, task=task, created_at=MAY, **fields)
 
 
-def hit(record: Record) -> Hit:
+R = TypeVar("R", bound=Record)
+
+
+def hit(record: R) -> Hit[R]:
     return Hit(record, record.text, 1.0, {})
 
 

@@ -276,11 +276,12 @@ def hit(record: Record) -> Hit:
 
 
 def recalled(*records: Record, profile: tuple[Note, ...] = (), tasks: int = 0) -> Recalled:
+    past = [episode(f"e{i}") for i in range(tasks)]
     return Recalled(
         "q",
         profile=profile,
         hits=tuple(map(hit, records)),
-        episodes=tuple(hit(episode(f"e{i}")) for i in range(tasks)),
+        episodes=tuple(Hit(task, task.text, 1.0, {}) for task in past),
         nothing_known=False,
     )
 

@@ -151,10 +151,13 @@ async def _over_stdio(memory: Memory, server: Any) -> None:
 def _over_http(app: Any, host: str, port: int) -> None:
     import uvicorn
 
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    family, named = socket.AF_INET, host
+    if ":" in host:
+        family, named = socket.AF_INET6, f"[{host}]"
     with socket.create_server((host, port), family=family) as listening:
         # uvicorn lets the signal through when it is done; the memory is to be closed then.
         signal.signal(signal.SIGTERM, _leave)
+        print(f"serving http://{named}:{listening.getsockname()[1]}/mcp", flush=True)
         settings = uvicorn.Config(app, access_log=False, timeout_graceful_shutdown=_GRACE)
         uvicorn.Server(settings).run(sockets=[listening])
 

@@ -25,7 +25,7 @@ from langgraph_memory import (
     memory_tools,
 )
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
-from tests.servers import START_SECONDS, ChromaServer, free_port, shared_server, wait_for
+from tests.servers import START_SECONDS, ChromaServer, shared_server
 
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")
 import mcp  # after the skip
@@ -58,14 +58,16 @@ async def over_stdio(*options: str) -> AsyncIterator[Any]:
 @contextmanager
 def http_server(*options: str) -> Iterator[str]:
     """Start a server process; give its URL."""
-    port = free_port()
-    process = subprocess.Popen([*COMMAND, *options, "--port", str(port)], cwd=ROOT)
-    try:
-        wait_for(port, process)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        assert process.wait(30) == 0, "the server did not close its memory"
+    command = [*COMMAND, *options, "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            said, _, url = process.stdout.readline().partition(" ")
+            assert said == "serving", "the server did not start"
+            yield url.strip()
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0, "the server did not close its memory"
 
 
 @asynccontextmanager
