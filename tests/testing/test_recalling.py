@@ -41,9 +41,10 @@ def same_words(word: str) -> tuple[str, ...]:
 
 
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprtvz" for vowel in "aiou"]
-# Two lists of ten names that no stemmer takes for each other.
+# Two lists of ten names that no stemmer takes for each other; of one length, so that none is a part
+# of another.
 ENGLISH = st.lists(
-    st.lists(st.sampled_from(SYLLABLES), min_size=3, max_size=4).map("".join),
+    st.lists(st.sampled_from(SYLLABLES), min_size=4, max_size=4).map("".join),
     min_size=20,
     max_size=20,
     unique_by=same_words,
@@ -55,7 +56,7 @@ CHINESE = st.lists(
     ),
     min_size=80,
     max_size=80,
-    unique=True,
+    unique_by=same_words,
 ).map(lambda chars: ["".join(chars[i : i + 4]) for i in range(0, 80, 4)])
 
 
