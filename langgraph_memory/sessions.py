@@ -21,7 +21,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from langgraph_memory.clock import parse_time, utc_now
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.guard import Guard, thread_of, user_of
+from langgraph_memory.guard import Guard, point_of, thread_of, user_of
 from langgraph_memory.sqlite_guard import SqliteGuard, place_of_file
 from langgraph_memory.sqlite_guard import open_guard as open_sqlite
 from langgraph_memory.threads import Session as Session
@@ -87,11 +87,11 @@ class Sessions:
 
         The user is in `configurable` for the checkpointer and the memory nodes, and in
         `metadata` for callbacks. With a `checkpoint_id`, from `history`, the thread goes on from
-        there.
+        there; a run raises `RecordNotFoundError` if it is not there any more.
         """
         ids = {"thread_id": thread_of(thread_id), "user_id": user_of(user)}
-        configurable = {**ids} if checkpoint_id is None else {**ids, "checkpoint_id": checkpoint_id}
-        return {"configurable": configurable, "metadata": ids}
+        point = {} if checkpoint_id is None else {"checkpoint_id": point_of(checkpoint_id)}
+        return {"configurable": {**ids, **point}, "metadata": ids}
 
     def list(self, user: str | int) -> builtins.list[Session]:
         """Return a user's threads, newest activity first."""

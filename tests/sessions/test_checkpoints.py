@@ -353,6 +353,31 @@ async def test_pruning_is_for_one_user_or_for_all(sessions: Sessions, do: Do) ->
         assert last_answer(graph, sessions, user, f"{user}'s") == "You said: one, two"
 
 
+@pytest.mark.parametrize("nested", [False, True])
+async def test_a_run_from_a_point_that_was_pruned_is_refused_and_changes_nothing(
+    sessions: Sessions, do: Do, nested: bool
+) -> None:
+    graph = with_approval(sessions, nested=nested) if nested else chat(sessions)
+    talk(graph, sessions, "one", "two")
+    first = sessions.history("ana", "t", limit=None)[-1].checkpoint_id
+    sessions.prune("ana")
+    left = sessions.history("ana", "t")
+    gone = sessions.config(user="ana", thread_id="t", checkpoint_id=first)
+    with pytest.raises(RecordNotFoundError, match=f"no checkpoint '{first}' to go on from"):
+        await do(graph, "invoke", say("three"), gone)
+    with pytest.raises(RecordNotFoundError):
+        await do(graph, "get_state", gone)
+    with pytest.raises(RecordNotFoundError):
+        await do(graph, "update_state", gone, say("three"))
+    assert sessions.history("ana", "t") == left
+
+
+@pytest.mark.parametrize("checkpoint_id", ["", "\ud800", 7])
+def test_a_point_that_is_none_is_refused(sessions: Sessions, checkpoint_id: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"checkpoint_id="):
+        sessions.config(user="ana", thread_id="t", checkpoint_id=checkpoint_id)
+
+
 @pytest.mark.parametrize("keep_last", [0, -1])
 async def test_pruning_everything_is_refused(sessions: Sessions, do: Do, keep_last: int) -> None:
     with pytest.raises(ConfigurationError, match=r"keep 1 or more, or delete the thread"):
