@@ -378,10 +378,33 @@ def test_a_point_that_is_none_is_refused(sessions: Sessions, checkpoint_id: Any)
         sessions.config(user="ana", thread_id="t", checkpoint_id=checkpoint_id)
 
 
-@pytest.mark.parametrize("keep_last", [0, -1])
-async def test_pruning_everything_is_refused(sessions: Sessions, do: Do, keep_last: int) -> None:
+@pytest.mark.parametrize("keep_last", [0, -1, True, 1.5, "2"])
+async def test_pruning_everything_is_refused(sessions: Sessions, do: Do, keep_last: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"keep 1 or more, or delete the thread"):
         await do(sessions, "prune", "ana", keep_last=keep_last)
+
+
+@pytest.mark.parametrize("older_than", [timedelta(days=-30), timedelta.min, 30])
+async def test_an_age_that_is_none_prunes_nothing(
+    sessions: Sessions, do: Do, older_than: Any
+) -> None:
+    talk(chat(sessions), sessions, "one", "two")
+    with pytest.raises(ConfigurationError, match=r"older_than= is an age"):
+        await do(sessions, "prune", "ana", older_than=older_than)
+    assert count(sessions) == 6
+
+
+async def test_nothing_is_older_than_time(sessions: Sessions, do: Do) -> None:
+    talk(chat(sessions), sessions, "one", "two")
+    assert await do(sessions, "prune", "ana", older_than=timedelta.max) == 0
+
+
+@pytest.mark.parametrize("limit", [-1, "3", True])
+async def test_a_length_of_the_history_that_is_none_is_refused(
+    sessions: Sessions, do: Do, limit: Any
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"limit= is a whole number"):
+        await do(sessions, "history", "ana", "t", limit=limit)
 
 
 @pytest.mark.parametrize("nested", [False, True])
