@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import operator
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -442,6 +445,20 @@ async def test_pruning_in_the_middle_of_a_run_does_not_disturb_it(
     state = await do(graph, "invoke", say("hi"), config)
     assert answer(state) == "5 messages"
     assert sum(pruned) > 0
+
+
+def test_pruning_does_not_wait_for_who_reads_the_file_at_length(tmp_path: Path) -> None:
+    with open_sessions(tmp_path, busy_timeout=60) as sessions, ThreadPoolExecutor() as pool:
+        graph = chat(sessions)
+        talk(graph, sessions, "one", "two")
+        with closing(sqlite3.connect(tmp_path / "sessions.sqlite", isolation_level=None)) as backup:
+            backup.execute("BEGIN")
+            backup.execute("SELECT count(*) FROM checkpoints").fetchone()
+            assert pool.submit(sessions.prune, "ana").result(timeout=20) == 5
+            backup.execute("COMMIT")
+        talk(graph, sessions, "three")
+        assert sessions.prune("ana") == 3
+        assert (tmp_path / "sessions.sqlite-wal").stat().st_size == 0
 
 
 async def test_a_copy_of_the_saver_sees_forks_and_prunes(sessions: Sessions, do: Do) -> None:
