@@ -41,6 +41,8 @@ NEIGHBOUR = 0.5
 PAUSE_HOURS = 6
 """After so long a silence, a thread's next message begins a session, and looks back at none."""
 
+_COUNTS = 1 << 18  # of terms in windows that are held at once: a megabyte, however much is asked
+
 _FEW = 64  # rows that are put into their places faster than all rows are sorted
 
 _QUESTION = re.compile("[?？؟]")
@@ -120,20 +122,30 @@ class Conversation(NamedTuple):
             BM25 (0 and up) and coverage (0 to 1), each of shape `(rows,)`.
         """
         rows = len(self.alive)
+        bm25, coverage, total = np.zeros(rows, np.float32), np.zeros(rows, np.float32), 0.0
+        at_once = max(1, _COUNTS // (rows + 1))
+        for start in range(0, len(terms), at_once):
+            some = terms[start : start + at_once]
+            term, where, found = self._counted(some, lexical)
+            frequency = np.bincount(term, minlength=len(some)).tolist()
+            weights = np.array([idf(self.living, n) for n in frequency], np.float32)
+            weight = weights[term]
+            points = weight * (K1 + 1) * found / (found + self.norm[where])
+            bm25 += summed(where, points, rows)
+            coverage += summed(where, weight * np.minimum(found, 1), rows)
+            total += float(weights.sum())
+        return bm25, coverage / np.float32(total or 1)
+
+    def _counted(self, terms: Sequence[str], lexical: LexicalIndex) -> tuple[Rows, Rows, Scores]:
+        """Return which terms stand in which windows, and what they count there."""
         term, said, counts = lexical.postings(terms, self.alive)
         # A line for each term; in its last place is what stands for no window.
-        counted = np.zeros((len(terms), rows + 1), np.float32)
-        windows = self.windows[:, said] + term * (rows + 1)
+        counted = np.zeros((len(terms), len(self.alive) + 1), np.float32)
+        windows = self.windows[:, said] + term * counted.shape[1]
         np.maximum.at(counted.reshape(-1), windows.ravel(), (_WEIGHTS * counts).ravel())
         counted[:, -1] = 0
         term, where = np.nonzero(counted)
-        found = counted[term, where]
-        frequency = np.bincount(term, minlength=len(terms)).tolist()
-        weights = np.array([idf(self.living, n) for n in frequency], np.float32)
-        weight = weights[term]
-        points = weight * (K1 + 1) * found / (found + self.norm[where])
-        covered = weight * np.minimum(found, 1) / (weights.sum() or 1)
-        return summed(where, points, rows), summed(where, covered, rows)
+        return term, where, counted[term, where]
 
     def said_by(self, numbers: set[int]) -> Scores:
         """Return 1 for what some speakers said, else 0."""

@@ -32,7 +32,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from langgraph_memory.errors import ConfigurationError, MissingUserError
+from langgraph_memory.errors import ConfigurationError, MissingUserError, RecordNotFoundError
 from langgraph_memory.scope import check_id
 from langgraph_memory.threads import Threads, in_thread
 
@@ -54,6 +54,13 @@ class _OwnedThread(str):
     user: str | None = None
 
 
+class PointInThread(str):
+    """The id of a checkpoint that a thread is to go on from.
+
+    Where there is none of a plain id, LangGraph begins with an empty state, as the thread's newest.
+    """
+
+
 def _identify(config: RunnableConfig | None) -> tuple[str, str]:
     """Return the user and the thread that a run's config names."""
     configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
@@ -70,6 +77,14 @@ def _identify(config: RunnableConfig | None) -> tuple[str, str]:
 
 def user_of(value: object) -> str:
     return _storable("user", check_id("user", value))
+
+
+def point_of(value: object) -> PointInThread:
+    if isinstance(value, str) and value:
+        return PointInThread(_storable("checkpoint_id", value))
+    raise ConfigurationError(
+        f"checkpoint_id= takes an id that history gave, got {value!r} ({type(value).__name__})"
+    )
 
 
 def thread_of(value: object) -> str:
@@ -109,6 +124,15 @@ def _signed_tuple(found: CheckpointTuple, user: str | None, thread: str) -> Chec
     )
 
 
+def _refuse_missing_point(own: RunnableConfig) -> None:
+    wanted = own["configurable"].get("checkpoint_id")
+    if isinstance(wanted, PointInThread) and not own["configurable"].get("checkpoint_ns"):
+        raise RecordNotFoundError(
+            f"thread {own['configurable']['thread_id']!r} has no checkpoint {str(wanted)!r} to go "
+            "on from, perhaps not any more; sessions.history tells which there are"
+        )
+
+
 def _title(messages: object) -> str | None:
     """Return the beginning of the first human message that has text, on one line."""
     for message in messages if isinstance(messages, list) else [messages]:
@@ -144,6 +168,8 @@ class Guard(BaseCheckpointSaver[str]):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with self._admitted(config, write=False) as (own, user, thread):
             found = super().get_tuple(own)
+        if found is None:
+            _refuse_missing_point(own)
         return _signed_tuple(found, user, thread) if found else None
 
     def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:

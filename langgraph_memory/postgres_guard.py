@@ -93,6 +93,8 @@ class PostgresThreads(Threads):
             min_size=1,
             max_size=CONNECTIONS,
             timeout=busy_timeout,
+            # Longer, and the pause between attempts would outgrow what a caller waits.
+            reconnect_timeout=busy_timeout,
             configure=self._configure,
             check=ConnectionPool.check_connection,  # the server may have been restarted
             open=False,

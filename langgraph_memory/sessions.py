@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Self
 from uuid import uuid4
 
@@ -19,9 +19,10 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
+from langgraph_memory import checks
 from langgraph_memory.clock import parse_time, utc_now
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.guard import Guard, thread_of, user_of
+from langgraph_memory.guard import Guard, point_of, thread_of, user_of
 from langgraph_memory.sqlite_guard import SqliteGuard, place_of_file
 from langgraph_memory.sqlite_guard import open_guard as open_sqlite
 from langgraph_memory.threads import Session as Session
@@ -57,6 +58,18 @@ def _snapshot(found: CheckpointTuple) -> Snapshot:
     )
 
 
+def _time_before(age: timedelta) -> datetime:
+    """Return the time at which what has an age now was written."""
+    if not isinstance(age, timedelta) or age < timedelta(0):
+        raise ConfigurationError(
+            f"older_than= is an age such as timedelta(days=30), and not negative; got {age!r}"
+        )
+    try:
+        return utc_now() - age
+    except OverflowError:  # before the year 1
+        return datetime.min.replace(tzinfo=UTC)
+
+
 class Sessions:
     """The threads of all users in one database; made by `open_sessions`.
 
@@ -87,11 +100,11 @@ class Sessions:
 
         The user is in `configurable` for the checkpointer and the memory nodes, and in
         `metadata` for callbacks. With a `checkpoint_id`, from `history`, the thread goes on from
-        there.
+        there; a run raises `RecordNotFoundError` if it is not there any more.
         """
         ids = {"thread_id": thread_of(thread_id), "user_id": user_of(user)}
-        configurable = {**ids} if checkpoint_id is None else {**ids, "checkpoint_id": checkpoint_id}
-        return {"configurable": configurable, "metadata": ids}
+        point = {} if checkpoint_id is None else {"checkpoint_id": point_of(checkpoint_id)}
+        return {"configurable": {**ids, **point}, "metadata": ids}
 
     def list(self, user: str | int) -> builtins.list[Session]:
         """Return a user's threads, newest activity first."""
@@ -117,6 +130,7 @@ class Sessions:
         """
         config = self.config(user=user, thread_id=thread_id)
         config["configurable"]["checkpoint_ns"] = ""
+        limit = None if limit is None else checks.count("limit", limit)
         return [_snapshot(found) for found in self._open().list(config, limit=limit)]
 
     def fork(
@@ -164,20 +178,20 @@ class Sessions:
         Args:
             user: Whose threads; those of all users if `None`.
             keep_last: How many checkpoints each thread keeps at least, from 1.
-            older_than: Keeps what is younger, too.
+            older_than: Keeps what is younger, too; 0 or more.
 
         Returns:
             How many checkpoints were deleted, those of subgraphs among them.
 
         Raises:
-            ConfigurationError: If `keep_last` is less than 1.
+            ConfigurationError: If `keep_last` is no number from 1 on, or `older_than` is negative.
         """
-        if keep_last < 1:
+        if not isinstance(keep_last, int) or isinstance(keep_last, bool) or keep_last < 1:
             raise ConfigurationError(
                 f"keep_last={keep_last!r}: a thread goes on from its newest checkpoint; keep 1 or "
                 "more, or delete the thread: sessions.delete(user, thread_id)"
             )
-        before = None if older_than is None else utc_now() - older_than
+        before = None if older_than is None else _time_before(older_than)
         threads = self._open().threads
         deleted = sum(
             threads.prune(owner, thread, keep_last=keep_last, before=before)

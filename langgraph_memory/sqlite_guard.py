@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from math import ceil
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,7 @@ _HINTS = {
     sqlite3.SQLITE_FULL: "the disk is full",
 }
 _INCREMENTAL = 2
+_PATIENCE = 1.0  # seconds that emptying the log waits for readers, and all writers for it
 
 FILE_NAME = "sessions.sqlite"
 
@@ -51,6 +53,7 @@ class SqliteThreads(Threads):
     def __init__(self, path: str, busy_timeout: float) -> None:
         self.place = path
         self._pid = os.getpid()
+        self._busy_timeout = busy_timeout
         self._lock = threading.RLock()
         self._closed = False
         with sqlite_errors(path):
@@ -84,7 +87,14 @@ class SqliteThreads(Threads):
             if self.conn.execute("PRAGMA auto_vacuum").fetchone()[0] == _INCREMENTAL:
                 # A page a step, and `execute` takes one step.
                 self.conn.executescript("PRAGMA incremental_vacuum")
-            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._wait_at_most(min(_PATIENCE, self._busy_timeout))
+            try:
+                self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self._wait_at_most(self._busy_timeout)
+
+    def _wait_at_most(self, seconds: float) -> None:
+        self.conn.execute(f"PRAGMA busy_timeout = {ceil(1000 * seconds)}")
 
     def _copied(self, conn: Connection, thread: str, to: str) -> None:
         """Nothing: a checkpoint has all of its state in its row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -292,3 +293,20 @@ def test_thousands_of_messages_written_backwards_stand_in_their_order() -> None:
             assert numbers[previous] % 3 == numbers[row] % 3
             assert numbers[previous] // 9 <= numbers[row] // 9
     assert sum(previous == len(said) for previous in view.before.tolist()) == 3
+
+
+def test_a_page_pasted_as_a_question_takes_no_more_room_than_a_question() -> None:
+    said = [Said(str(i), f"w{i} tea", hour=i) for i in range(2_000)]
+    partition = Partition.of(("a",), [each.item for each in said])
+    view, lexical = seen(partition), partition.lexical
+    pasted = [f"w{i}" for i in range(2_000)]
+    tracemalloc.start()
+    try:
+        bm25, coverage = view.words(pasted, lexical)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000  # a number for each word and message would be 16 MB
+    singly = [view.words([word], lexical)[0] for word in pasted]
+    np.testing.assert_allclose(bm25, np.sum(singly, axis=0), rtol=1e-4)
+    assert coverage.max() <= 1

@@ -124,9 +124,9 @@ def _checked(op: Any) -> Any:
     if isinstance(namespace, str):
         raise ConfigurationError(f"a namespace is a tuple, such as ({namespace!r},)")
     if isinstance(op, HybridOp):
-        op = op._replace(namespaces=tuple(map(_whole, op.namespaces)))
+        op = op._replace(namespaces=tuple(_whole(tuple(each)) for each in op.namespaces))
     elif isinstance(op, NewestOp):
-        op = op._replace(namespace=_whole(op.namespace))
+        op = op._replace(namespace=_whole(tuple(op.namespace)))
     elif isinstance(op, (GetOp, PutOp, SearchOp, ListNamespacesOp)):
         validate_op_namespace(op)
     else:

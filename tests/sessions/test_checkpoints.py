@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import operator
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -353,10 +356,58 @@ async def test_pruning_is_for_one_user_or_for_all(sessions: Sessions, do: Do) ->
         assert last_answer(graph, sessions, user, f"{user}'s") == "You said: one, two"
 
 
-@pytest.mark.parametrize("keep_last", [0, -1])
-async def test_pruning_everything_is_refused(sessions: Sessions, do: Do, keep_last: int) -> None:
+@pytest.mark.parametrize("nested", [False, True])
+async def test_a_run_from_a_point_that_was_pruned_is_refused_and_changes_nothing(
+    sessions: Sessions, do: Do, nested: bool
+) -> None:
+    graph = with_approval(sessions, nested=nested) if nested else chat(sessions)
+    talk(graph, sessions, "one", "two")
+    first = sessions.history("ana", "t", limit=None)[-1].checkpoint_id
+    sessions.prune("ana")
+    left = sessions.history("ana", "t")
+    gone = sessions.config(user="ana", thread_id="t", checkpoint_id=first)
+    with pytest.raises(RecordNotFoundError, match=f"no checkpoint '{first}' to go on from"):
+        await do(graph, "invoke", say("three"), gone)
+    with pytest.raises(RecordNotFoundError):
+        await do(graph, "get_state", gone)
+    with pytest.raises(RecordNotFoundError):
+        await do(graph, "update_state", gone, say("three"))
+    assert sessions.history("ana", "t") == left
+
+
+@pytest.mark.parametrize("checkpoint_id", ["", "\ud800", 7])
+def test_a_point_that_is_none_is_refused(sessions: Sessions, checkpoint_id: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"checkpoint_id="):
+        sessions.config(user="ana", thread_id="t", checkpoint_id=checkpoint_id)
+
+
+@pytest.mark.parametrize("keep_last", [0, -1, True, 1.5, "2"])
+async def test_pruning_everything_is_refused(sessions: Sessions, do: Do, keep_last: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"keep 1 or more, or delete the thread"):
         await do(sessions, "prune", "ana", keep_last=keep_last)
+
+
+@pytest.mark.parametrize("older_than", [timedelta(days=-30), timedelta.min, 30])
+async def test_an_age_that_is_none_prunes_nothing(
+    sessions: Sessions, do: Do, older_than: Any
+) -> None:
+    talk(chat(sessions), sessions, "one", "two")
+    with pytest.raises(ConfigurationError, match=r"older_than= is an age"):
+        await do(sessions, "prune", "ana", older_than=older_than)
+    assert count(sessions) == 6
+
+
+async def test_nothing_is_older_than_time(sessions: Sessions, do: Do) -> None:
+    talk(chat(sessions), sessions, "one", "two")
+    assert await do(sessions, "prune", "ana", older_than=timedelta.max) == 0
+
+
+@pytest.mark.parametrize("limit", [-1, "3", True])
+async def test_a_length_of_the_history_that_is_none_is_refused(
+    sessions: Sessions, do: Do, limit: Any
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"limit= is a whole number"):
+        await do(sessions, "history", "ana", "t", limit=limit)
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -394,6 +445,20 @@ async def test_pruning_in_the_middle_of_a_run_does_not_disturb_it(
     state = await do(graph, "invoke", say("hi"), config)
     assert answer(state) == "5 messages"
     assert sum(pruned) > 0
+
+
+def test_pruning_does_not_wait_for_who_reads_the_file_at_length(tmp_path: Path) -> None:
+    with open_sessions(tmp_path, busy_timeout=60) as sessions, ThreadPoolExecutor() as pool:
+        graph = chat(sessions)
+        talk(graph, sessions, "one", "two")
+        with closing(sqlite3.connect(tmp_path / "sessions.sqlite", isolation_level=None)) as backup:
+            backup.execute("BEGIN")
+            backup.execute("SELECT count(*) FROM checkpoints").fetchone()
+            assert pool.submit(sessions.prune, "ana").result(timeout=20) == 5
+            backup.execute("COMMIT")
+        talk(graph, sessions, "three")
+        assert sessions.prune("ana") == 3
+        assert (tmp_path / "sessions.sqlite-wal").stat().st_size == 0
 
 
 async def test_a_copy_of_the_saver_sees_forks_and_prunes(sessions: Sessions, do: Do) -> None:

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypedDict
 
 import pytest
@@ -14,6 +15,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_memory.errors import ConfigurationError, StoreError, ThreadOwnerError
 from langgraph_memory.sessions import Sessions, open_sessions
+from tests.postgres import database as url_of
 from tests.sessions.graphs import Do, Graph, answer, chat, last_answer, reply, say, with_approval
 
 psycopg = pytest.importorskip("psycopg", reason="pip install langgraph-checkpoint-postgres")
@@ -133,6 +135,28 @@ async def test_a_server_that_cut_the_connections_is_connected_to_again(
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
     assert answer(await do(graph, "invoke", say("two"), config)) == "You said: one, two"
+
+
+@pytest.mark.slow
+def test_a_server_that_was_long_away_is_connected_to_soon_after(database: Any) -> None:
+    """Ten seconds without it; it would be six more, and twice that the next time."""
+    away = url_of("away")
+    with open_sessions(away, busy_timeout=1) as sessions:
+        assert sessions.list("ana") == []
+        database.execute("ALTER DATABASE away ALLOW_CONNECTIONS false")
+        database.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'away'"
+        )
+        for _ in range(10):
+            with pytest.raises(StoreError):
+                sessions.list("ana")
+        database.execute("ALTER DATABASE away ALLOW_CONNECTIONS true")
+        for _ in range(3):
+            with suppress(StoreError):
+                sessions.list("ana")
+                break
+        else:
+            pytest.fail("there is no connection yet")
 
 
 async def test_a_table_of_another_program_is_left_alone(without_tables: str, database: Any) -> None:

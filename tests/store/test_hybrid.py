@@ -172,6 +172,15 @@ async def test_a_namespace_is_searched_whole_and_alone(store: ChromaStore, do: D
     assert [match.item.namespace for match in found] == [("a",)]
 
 
+async def test_a_namespace_may_be_a_list_as_in_other_operations(
+    filled: ChromaStore, do: Do
+) -> None:
+    name: Any = ["a"]
+    ops = [HybridOp((name,), "moka", Sum("moka")), NewestOp(name)]
+    matches, newest = await do(filled, "batch", ops)
+    assert {match.item.key for match in matches} == {"k", "l", "m"} == set(keys(newest))
+
+
 async def test_an_item_that_is_not_indexed_has_no_likeness(store: ChromaStore, do: Do) -> None:
     store.batch([PutOp(("a",), "k", {"t": "moka"}), PutOp(("a",), "l", {"t": "moka"}, False)])
     found = {match.item.key: match for match in await hybrid(do, store, "a", query="moka")}
