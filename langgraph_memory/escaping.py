@@ -26,10 +26,10 @@ _UNSEEN = re.compile(
 )
 _VARIANTS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _HIDDEN_BYTES = re.compile(f"(?<=[{_VARIANTS}])[{_VARIANTS}]+")  # a second one varies nothing
-_JOINED = r"[^\x00-\x7f\x85\s\u200c\u200d]"
+_OPEN = "<\u02c2\u1438\u2039\u227a\u2329\u276c\u276e\u27e8\u3008\ufe64\uff1c"
+_JOINED = rf"[^\x00-\x7f\x85\s\u200c\u200d{_OPEN}\uff3b]"  # brackets join nothing
 _LOOSE_JOINER = re.compile(rf"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
 
-_OPEN = "<\u02c2\u1438\u2039\u227a\u2329\u276c\u276e\u27e8\u3008\ufe64\uff1c"
 _OPENING = re.compile(rf"[{_OPEN}](?![{_OPEN}])|[\[\uff3b]")
 _LOOKED_AT = 48  # characters after an opening: the longest name with what may stand before it
 _LOOK_ALIKES = str.maketrans("аеокмуѕіртсхοεμυια", "aeokmysiptcxoemuia")  # Cyrillic, Greek

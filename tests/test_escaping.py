@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from langgraph_memory.escaping import one_line
@@ -137,6 +137,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.characters(exclude_categories=()), max_size=14).map("".join))
+@example("＜\u200d｜")
 def test_no_text_can_hide_or_pose_as_something_else(text: str) -> None:
     check_line(one_line(text))
 
