@@ -95,6 +95,8 @@ class Collection:
         self._cache = PartitionCache(limits.cache_bytes)
         self.publishing = threading.Lock()
         """Held for the moment in which a batch becomes visible, and to look at several things."""
+        self.turns = threading.Lock()
+        """Held by the one of several readers whose turn it is to compare what is in memory."""
         self._prolonged = Prolonged(self.flush)
         self._large: dict[ScopeName, int] = {}  # what has more rows than are kept, and how many
         self._catalogue: tuple[Namespace, ...] | None = None  # replaced, never changed

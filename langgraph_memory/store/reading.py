@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,11 @@ from langgraph_memory.store.large import LargeReader, ScopeName
 from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores, Searched
 from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.rows import Address, Namespace, StoredItem, copy_json
+
+IN_TURN = 10_000
+"""Up to so many rows, readers take turns: numpy lets go of the interpreter at each call, and eight
+threads that get it from each other have half as much done as one after the other. With more rows,
+numpy's own time is what counts, and that is spent side by side."""
 
 NEAR = 200
 """How many of the nearest items a hybrid search compares by words where it cannot compare all."""
@@ -71,18 +77,29 @@ class Reader:
                 results[i] = _item(item)
                 self._prolong(ops[i], [item])
         for i, op in enumerate(ops):
-            sources = [read.sources[name] for name in names[i]]
-            if isinstance(op, SearchOp):
-                results[i] = self._search(op, *sources)
-            elif isinstance(op, HybridOp):
-                results[i] = self._hybrid(op, sources)
-            elif isinstance(op, NewestOp):
-                results[i] = _newest(op, *sources)
-            elif isinstance(op, ListNamespacesOp):
+            if isinstance(op, ListNamespacesOp):
                 results[i] = list_namespaces(self._living(read.namespaces), op)
+        with self._turn(read.sources.values()):
+            for i, op in enumerate(ops):
+                sources = [read.sources[name] for name in names[i]]
+                if isinstance(op, SearchOp):
+                    results[i] = self._search(op, *sources)
+                elif isinstance(op, HybridOp):
+                    results[i] = self._hybrid(op, sources)
+                elif isinstance(op, NewestOp):
+                    results[i] = _newest(op, *sources)
         if self._prolonged:
             self._collection.prolong(self._prolonged)
         return results
+
+    def _turn(self, sources: Iterable[Source]) -> AbstractContextManager[object]:
+        """Return what to hold while all of some sources are compared."""
+        rows = 0
+        for source in sources:
+            if isinstance(source, LargeReader):
+                return nullcontext()  # Chroma is asked, and may be waited for
+            rows += sum(snapshot.rows for _, snapshot in source)
+        return self._collection.turns if rows <= IN_TURN else nullcontext()
 
     def _prolong(self, op: GetOp | SearchOp, items: Iterable[StoredItem]) -> None:
         if op.refresh_ttl:
