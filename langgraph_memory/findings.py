@@ -19,7 +19,7 @@ from langgraph.store.base import SearchItem
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.operations import lying_in, read_record
 from langgraph_memory.ranking import Evidence, Ranking, distinct
-from langgraph_memory.recalling import PROFILE_NOTES, SPARE, Question
+from langgraph_memory.recalling import PROFILE_NOTES, Question
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType
@@ -28,6 +28,7 @@ from langgraph_memory.store.ops import Found, Match, Ranker, Searched
 
 RECENT_MESSAGES = 6
 EPISODES = 3
+_SPARE_TASKS = 3  # more: only a few per cent of recency make them change places
 
 Matched = Sequence[tuple[RecordType, Found[Match]]]
 """What was found of each type."""
@@ -94,7 +95,7 @@ class _Findings:
             evidence = self._evidence(matched, asked.enough)
         else:
             evidence = self._evidence(others, asked.enough)
-            evidence += self._evidence(of_tasks, EPISODES + SPARE)
+            evidence += self._evidence(of_tasks, EPISODES + _SPARE_TASKS)
         told = self.ranking.hits(evidence, self.now)
         hits = [hit for hit in told if not isinstance(hit.record, Episode)]
         tasks = [cast("Hit[Episode]", hit) for hit in told if isinstance(hit.record, Episode)]
@@ -148,6 +149,7 @@ class _Findings:
             if found and found.highest("evidence") >= floors[type]
             for match in found
             if type == "message" or match.scores["evidence"] >= floors[type] / 2
+            if type != "episode" or not self._is_here(match)
         ]
         known.sort(key=lambda match: -match.scores["relevance"])
         read = [(self._read(item), scores) for item, scores in known[:enough]]
@@ -175,16 +177,17 @@ class _Findings:
             return False
         if isinstance(record, Message) and record.message_id in asked.known:
             return False
-        here = asked.thread_id is not None and getattr(record, "thread_id", None) == asked.thread_id
-        if isinstance(record, Episode) and here:
-            return False
         return holds(record, asked.as_of, self.now)
+
+    def _is_here(self, match: Match) -> bool:
+        """Whether it is of the session that is going on."""
+        thread_id = self.question.thread_id
+        return thread_id is not None and match.item.value.get("thread_id") == thread_id
 
     def _is_elsewhere(self, match: Match) -> bool:
         """Whether it is neither before the asker, nor of the session that is going on."""
-        value, thread_id = match.item.value, self.question.thread_id
-        here = thread_id is not None and value.get("thread_id") == thread_id
-        return not here and value.get("message_id") not in self.question.known
+        seen = match.item.value.get("message_id") in self.question.known
+        return not seen and not self._is_here(match)
 
     def _tells(self, hit: Hit) -> bool:
         """Whether a hit says something about the query; a like task is only worth a look."""

@@ -25,7 +25,7 @@ PROFILE_NOTES = 20
 """All notes are in every prompt while there are at most so many."""
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
-SPARE = 10  # more than are wanted: a few change places, or are left out
+_SPARE = 10  # more than are wanted: a few change places, or are left out
 _EXPIRED = 200  # more, where the store may hold what has expired
 _WIDE = 1_000  # candidates where some are left out afterwards
 
@@ -137,7 +137,7 @@ class Question:
     @property
     def enough(self) -> int:
         """How many records are read for `limit` hits."""
-        return self.limit + SPARE + len(self.known)
+        return self.limit + _SPARE + len(self.known)
 
     def namespaces(self, type: RecordType) -> tuple[Namespace, ...]:
         """Return where records of a type are searched."""
