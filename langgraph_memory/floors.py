@@ -31,8 +31,8 @@ class Floors:
     """Of LoCoMo's questions .06 stay below, of those about other conversations with the names
     exchanged .65, of everyday questions about other subjects .93 to 1."""
     note: float = 0.22
-    """Of questions that avoid the words of their notes .3 stay below, in Chinese .02; of everyday
-    questions about other subjects .84, in the Chinese memory .3 (`benchmarks/sets/recall_*`). Of
+    """Of questions that avoid the words of their notes .15 stay below, in Chinese .02; of everyday
+    questions about other subjects .77 in English and .53 in Chinese (`benchmarks/floor.py`). Of
     Chinese ones that are asked as people ask .01 do."""
     document: float = 0.3
     """Of 33 questions that pages of docs/ and a handbook answer 3 stay below, and 31 of 33 about
