@@ -146,4 +146,6 @@ def simplified_chinese(text: str) -> str:
         >>> simplified_chinese("體育館在哪裡"), simplified_chinese("體育館はどこ")
         ('体育馆在哪里', '體育館はどこ')
     """
-    return text if _JAPANESE_OR_KOREAN.search(text) else simplified(text)
+    if text.isascii() or _JAPANESE_OR_KOREAN.search(text):
+        return text
+    return simplified(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -74,10 +73,8 @@ class PostgresThreads(Threads):
     ALONE = " FOR UPDATE"
 
     def __init__(self, url: str, busy_timeout: float) -> None:
-        self.place = place_of(url)
-        self._pid = os.getpid()
+        super().__init__(place_of(url))
         self._mine = threading.local()  # the connection on which a thread has a transaction
-        self._closed = False
         self._busy_timeout = busy_timeout
         try:
             wait = conninfo_to_dict(url).get("connect_timeout") or max(2, ceil(busy_timeout))
@@ -106,15 +103,11 @@ class PostgresThreads(Threads):
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[psycopg.Connection[Any]]:
-        if os.getpid() != self._pid:
-            raise ConfigurationError(
-                f"sessions in {self.place} were opened before a fork; open them in each process"
-            )
+        self._check_process()
         if (joined := getattr(self._mine, "conn", None)) is not None:
             yield joined
             return
-        if self._closed:
-            raise ConfigurationError(f"sessions in {self.place} are closed")
+        self._check_open()
         with postgres_errors(self.place), self.pool.connection() as conn:
             # What is read under a claim is read as it was when the claim was.
             level = psycopg.IsolationLevel

@@ -136,10 +136,10 @@ class Run:
             saved = [*notes, *self.log(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
         if background:
-            self.memory.process_later(**self._log_args(messages))
+            self.memory.process_later(**where)
         elif self.memory.model is not None:
             with self.step("extract") as step:
-                _tell_processed(step, self.memory.process_turn(**self._log_args(messages)))
+                _tell_processed(step, self.memory.process_turn(**where))
 
     async def asave(
         self,
@@ -160,10 +160,10 @@ class Run:
             saved = [*notes, *await self.alog(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
         if background:
-            await self.memory.aprocess_later(**self._log_args(messages))
+            await self.memory.aprocess_later(**where)
         elif self.memory.model is not None:
             async with self.step("extract") as step:
-                _tell_processed(step, await self.memory.aprocess_turn(**self._log_args(messages)))
+                _tell_processed(step, await self.memory.aprocess_turn(**where))
 
     # -- what the model proposes --
 

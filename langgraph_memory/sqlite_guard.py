@@ -51,11 +51,9 @@ class SqliteThreads(Threads):
     TABLES = ("checkpoints", "writes")
 
     def __init__(self, path: str, busy_timeout: float) -> None:
-        self.place = path
-        self._pid = os.getpid()
+        super().__init__(path)
         self._busy_timeout = busy_timeout
         self._lock = threading.RLock()
-        self._closed = False
         with sqlite_errors(path):
             self.conn = sqlite3.connect(
                 path, timeout=busy_timeout, isolation_level=None, check_same_thread=False
@@ -63,13 +61,9 @@ class SqliteThreads(Threads):
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        if os.getpid() != self._pid:
-            raise ConfigurationError(
-                f"sessions in {self.place} were opened before a fork; open them in each process"
-            )
+        self._check_process()
         with self._lock, sqlite_errors(self.place):
-            if self._closed:
-                raise ConfigurationError(f"sessions in {self.place} are closed")
+            self._check_open()
             if self.conn.in_transaction:
                 yield self.conn
                 return

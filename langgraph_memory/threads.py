@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
@@ -81,14 +82,27 @@ class Threads(ABC):
         ALONE: Ends one that keeps all other writers from the thread.
     """
 
-    place: str
-
     MARK: ClassVar[str] = "?"
     WRITES: ClassVar[str]
     WRITTEN: ClassVar[str]
     TABLES: ClassVar[Sequence[str]]
     SHARED: ClassVar[str] = ""
     ALONE: ClassVar[str] = ""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self._pid = os.getpid()
+        self._closed = False
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise ConfigurationError(
+                f"sessions in {self.place} were opened before a fork; open them in each process"
+            )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ConfigurationError(f"sessions in {self.place} are closed")
 
     @abstractmethod
     def transaction(self, *, write: bool) -> AbstractContextManager[Connection]:
