@@ -1,44 +1,55 @@
 """Which questions ask for a time or a number, and which texts hold one. Pure.
 
-Seven languages are known: English, Spanish, Russian, Arabic, Chinese, Japanese and Korean. A text
-in another one holds neither, which costs it a bonus in the ranking and nothing else.
+Eleven languages are known: those of `time_words`. A text in another one holds neither, which costs
+it a bonus in the ranking and nothing else; so does a word that is left out since it means something
+else in another language ("hier", "mai", "due").
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from langgraph_memory.time_words import MONTHS, WEEKDAYS, either
 
 # -- questions ------------------------------------------------------------------------------------
 
-_ASKS_TIME = re.compile(
-    either(
-        """
-        when (?:what|which)_(?:date|year|month|day|weekday) how_(?:long|often)
-        cu[aá]ndo qu[eé]_(?:d[ií]a|fecha|año|mes|hora) cu[aá]nto_tiempo qu[eé]_frecuencia
-        когда как_(?:долго|часто|давно) сколько_времени как(?:ой|ом|ого)_(?:день|году?|месяц|числа)
-        متى كم_مرة كم_من_الوقت [أا]ي_(?:يوم|شهر|سنة|عام|تاريخ)
-        什[么麼][时時][候间間] 啥时候 何[时時年月日曜] 哪[一几幾]?[天年日] 哪[个個]?月
-        [期周週拜][几幾] (?<![那这這])[几幾][年月号號点點天] 多久 多少[年天] 多[长長][时時][间間]
-        いつ 何週間 どれくらいの(?:期間|頻度)
-        언제 며칠 몇_[년월일시달주] 요일 얼마나_(?:오래|자주) 얼마_동안
-        """.split()
-    )
-)
-_ASKS_NUMBER = re.compile(
-    either(
-        """
-        how_(?:many|much|old|long|often)
-        cu[aá]nt[oa]s? qu[eé]_(?:edad|n[uú]mero|precio)
-        сколько как_(?:долго|часто|много) как(?:ой|ого)_(?:возраста?|номера?|размера?)
-        كم
-        (?<![那这這])[几幾](?!乎) 多[少大高长長重远遠久贵貴]
-        いくつ いくら どのくらい どれ(?:くらい|だけ) 何[人回個歳才年本枚匹冊台杯度番階円分時] 何週間
-        몇 얼마
-        """.split()
-    )
-)
+_ASKS_TIME = """
+    when (?:what|which)_(?:date|year|month|day|weekday) how_(?:long|often)
+    wann wie_(?:lange|oft|h[aä]ufig|sp[aä]t) welche[mnrs]?_(?:datum|jahr|monat|tag|wochentag)
+    wie_?viel_(?:uhr|zeit) wie_?viele_(?:tage|wochen|monate|jahre)
+    quand combien_de_(?:temps|jours|semaines|mois|fois) quel(?:le)?s?_(?:jour|date|mois|heure)
+    quelle_(?:ann[eé]e|fr[eé]quence) combien_d['’]ann[eé]es
+    cu[aá]ndo qu[eé]_(?:d[ií]a|fecha|año|mes|hora) cu[aá]nto_tiempo qu[eé]_frecuencia
+    quando (?:che|quale)_(?:giorno|data|mese|anno|ora) quanto_tempo quante_volte ogni_quanto
+    (?:que|qual)_(?:é_)?(?:[oa]_)?(?:dia|data|m[eê]s|ano|horas?|frequ[eê]ncia) quantas_vezes
+    когда как_(?:долго|часто|давно) сколько_времени как(?:ой|ом|ого)_(?:день|году?|месяц|числа)
+    متى كم_مرة كم_من_الوقت [أا]ي_(?:يوم|شهر|سنة|عام|تاريخ)
+    什[么麼][时時][候间間] 啥时候 何[时時年月日曜] 哪[一几幾]?[天年日] 哪[个個]?月
+    [期周週拜][几幾] (?<![那这這])[几幾][年月号號点點天] 多久 多少[年天] 多[长長][时時][间間]
+    いつ 何週間 どれくらいの(?:期間|頻度)
+    언제 며칠 몇_[년월일시달주] 요일 얼마나_(?:오래|자주) 얼마_동안
+"""
+_ASKS_NUMBER = """
+    how_(?:many|much|old|long|often)
+    wie_?viele?[nr]? wie_(?:alt|gro(?:ß|ss)|hoch|lange?|oft|schwer|teuer|weit)
+    welche[rs]?_(?:nummer|alter|gr[oö](?:ß|ss)e|preis)
+    combien quel(?:le)?_(?:[aâ]ge|prix|num[eé]ro|taille|montant)
+    cu[aá]nt[oa]s? qu[eé]_(?:edad|n[uú]mero|precio)
+    quant[oaie] (?:che|quale)_(?:et[aà]|numero|prezzo|taglia)
+    quant[oa]s (?:que|qual)_(?:é_)?(?:[oa]_)?(?:idade|n[uú]mero|pre[cç]o|tamanho)
+    сколько как_(?:долго|часто|много) как(?:ой|ого)_(?:возраста?|номера?|размера?)
+    كم
+    (?<![那这這])[几幾](?!乎) 多[少大高长長重远遠久贵貴]
+    いくつ いくら どのくらい どれ(?:くらい|だけ) 何[人回個歳才年本枚匹冊台杯度番階円分時] 何週間
+    몇 얼마
+"""
+
+
+@cache
+def _any_of(words: str) -> re.Pattern[str]:
+    """Return the expression for any of some words, compiled when it is first looked for."""
+    return re.compile(either(words.split()))
 
 
 def asks_time(question: str) -> bool:
@@ -48,7 +59,7 @@ def asks_time(question: str) -> bool:
         >>> asks_time("Since when do I play chess?"), asks_time("车险什么时候续？")
         (True, True)
     """
-    return _ASKS_TIME.search(question.lower()) is not None
+    return _any_of(_ASKS_TIME).search(question.lower()) is not None
 
 
 def asks_number(question: str) -> bool:
@@ -58,7 +69,7 @@ def asks_number(question: str) -> bool:
         >>> asks_number("¿Cuántos años tiene Alba?"), asks_number("房贷一个月多少钱？")
         (True, True)
     """
-    return _ASKS_NUMBER.search(question.lower()) is not None
+    return _any_of(_ASKS_NUMBER).search(question.lower()) is not None
 
 
 # -- texts: each of a memory is looked at when it is loaded, so words are looked up in sets --------
@@ -79,6 +90,13 @@ _TIME_WORDS = frozenset(
     """
     yesterday today tonight tomorrow ago last next weekend recently just since mondays tuesdays
     wednesdays thursdays fridays saturdays sundays
+    gestern vorgestern heute morgen übermorgen seit neulich kürzlich letzte letzten letzter letztes
+    letztem nächste nächsten nächster nächstes nächstem wochenende montags dienstags mittwochs
+    donnerstags freitags samstags sonntags märz jänner
+    aujourd demain depuis récemment dernier dernière prochain prochaine février août décembre
+    ieri oggi domani stamattina dopodomani recentemente scorso scorsa prossimo prossima lunedì
+    martedì mercoledì giovedì venerdì
+    ontem anteontem hoje amanhã atrás recentemente feira
     ayer hoy mañana anoche anteayer pasado pasada próximo próxima hace desde recientemente miércoles
     sábado sábados domingos
     вчера сегодня завтра позавчера недавно назад прошлый прошлая прошлой прошлую прошлом прошлого
@@ -88,7 +106,8 @@ _TIME_WORDS = frozenset(
     الإثنين الأربعاء الأحد
     """.split()
 ).union(form for line in (*MONTHS, *WEEKDAYS) for word in line for form in _spelled(word)) - {
-    "may"  # in a text that is most often the verb
+    "may",  # in a text that is most often the verb
+    "mai",
 }
 _TIME_SIGNS = re.compile(
     "[昨今明][天日晚早年夜朝]|[前后後][天年]|[去来今先][年週月]|[上下这這本](?:[个個]?[周週月]|[个個]?星期)"
@@ -100,6 +119,13 @@ _NUMBER_WORDS = frozenset(
     """
     one two three four five six seven eight nine ten once twice first second couple few several
     dozen
+    zwei drei vier fünf sechs sieben acht neun zehn zwölf zwanzig dreißig hundert zweimal dreimal
+    einmal erste ersten erster erstes zweite zweiten zweiter mehrere dutzend paar
+    deux trois quatre cinq sept huit neuf dix douze quinze vingt trente première deuxième
+    plusieurs douzaine
+    tre quattro cinque sette nove dieci dodici quindici venti trenta cento seconda parecchi
+    dozzina
+    dois duas três quatro sete oito dez doze vinte trinta primeiro primeira vários várias dúzia
     dos tres cuatro cinco seis siete ocho nueve diez doce quince veinte primera primero segunda
     segundo varios varias docena
     два две двух три трёх трех четыре пять шесть семь восемь девять десять первый первая второй

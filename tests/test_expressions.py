@@ -20,6 +20,20 @@ time | Когда менять резину? | Где менять резину?
 time | В каком году мы переехали? | В каком городе мы живём?
 time | متى موعد الترخيص؟ | أين الترخيص؟
 time | ¿Cuándo toca la revisión? | ¿Dónde toca Alba?
+time | Wann ist der Wagen fällig? | Warum ist der Wagen fällig?
+time | An welchem Tag reisen wir? | An welchem Ort wohnen wir?
+time | Depuis quand vit-il ici ? | Avec qui vit-il ici ?
+time | Quelle est la date, et quel jour ? | Quelle est la couleur ?
+time | Da quanto tempo vive qui? | Da chi vive qui?
+time | In che anno ci siamo trasferiti? | In che città ci siamo trasferiti?
+time | Quando é a revisão? | Onde é a revisão?
+time | Em que ano nos mudamos? | Em que cidade moramos?
+number | Wie viele Katzen habe ich? | Welche Katzen habe ich?
+number | Wieviel kostet das? | Wie heißt das?
+number | Combien de chats ai-je ? | Quels chats ai-je ?
+number | Quel âge a Alba ? | Quel chat a Alba ?
+number | Quanti gatti ho? | Quali gatti ho?
+number | Quantas gatas tenho? | Quais gatas tenho?
 number | How many cats do I have? | Which cat do I have?
 number | How old is Dana? | How is Dana?
 number | 房贷一个月多少钱？ | 房贷在哪家银行？
@@ -43,6 +57,16 @@ time | Ездили туда в октябре. | Ездили туда на м�
 time | По средам хожу в бассейн. | Хожу в бассейн.
 time | موعد ترخيصها في شهر أيار. | سيارتي تويوتا فضية.
 time | Se jubila en junio. | Se jubila pronto.
+time | Wir ziehen im März um. | Wir ziehen um.
+time | Jeden Mittwoch spiele ich, und dienstags. | Jedes Mal spiele ich hier.
+time | On y va en février. | On y va en voiture.
+time | Aujourd'hui il travaille. | Il travaille.
+time | Ci vado ogni mercoledì. | Non ci vado mai.
+time | Vou toda terça-feira. | Vou sempre.
+number | Sie hat zwei Schwestern. | Sie hat eine Schwester, es sei denn.
+number | Elle a trois sœurs. | Elle a des sœurs.
+number | Ha cinque fratelli. | Ha dei fratelli.
+number | Tem três irmãs. | Tem irmãs, eu sei.
 number | She has two sisters. | She has sisters.
 number | The fee is 40 euros. | The fee is high.
 number | 车位在地下二层。 | 车位在地下。

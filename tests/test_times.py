@@ -99,7 +99,114 @@ Whom did I meet on Monday of last week? | 2026-05-11
 ¿Qué pasó el 25 de marzo de 2025? | 2025-03-25
 我在May 2025说了什么？ | 2025-05-01..2025-05-31
 上个月的 meeting 讲了什么？ | 2026-04-01..2026-04-30
+Was habe ich gestern Abend gesagt? | 2026-05-19
+Wer hat vorgestern angerufen? | 2026-05-18
+Was haben wir letzte Woche gegessen? | 2026-05-11..2026-05-17
+Wen habe ich letzten Freitag getroffen? | 2026-05-15
+Wen habe ich am Freitag letzter Woche getroffen? | 2026-05-15
+Wo waren wir am letzten Wochenende? | 2026-05-16..2026-05-17
+Was habe ich im letzten Monat ausgegeben? | 2026-04-01..2026-04-30
+Was habe ich letztes Jahr im August gemacht? | 2025-08-01..2025-08-31
+Wo war ich im März letzten Jahres? | 2025-03-01..2025-03-31
+Was war im Mai? | 2025-05-01..2025-05-31 2026-05-01..2026-05-31
+Wer kam vor zwei Wochen? | 2026-05-03..2026-05-09
+Wer kam vor einem Monat? | 2026-04-05..2026-05-05
+Was war vor ein paar Tagen? | 2026-05-17
+Was las ich in den letzten 10 Tagen? | 2026-05-10..2026-05-20
+Was aß ich am 7. Mai, und was am 25.3.2025 und am 3. 8.? | 2024-08-03 2025-03-25 2025-05-07 \
+2025-08-03 2026-05-07
+Qu'est-ce que j'ai dit hier soir ? | 2026-05-19
+Qu’avons-nous mangé avant-hier ? | 2026-05-18
+Qui ai-je vu vendredi dernier ? | 2026-05-15
+Qu'a-t-on fait la semaine dernière, et le lundi de la semaine passée ? | 2026-05-11..2026-05-17 \
+2026-05-11
+Où étions-nous le week-end dernier ? | 2026-05-16..2026-05-17
+Qui est venu il y a trois jours ? | 2026-05-17
+Qui est venu il y a un mois ? | 2026-04-05..2026-05-05
+Qui est venu il y a sept jours ? | 2026-05-13
+Qu'ai-je lu ces trois derniers jours, et depuis sept jours ? | 2026-05-17..2026-05-20 \
+2026-05-13..2026-05-20
+Où étais-je en août de l'année dernière ? | 2025-08-01..2025-08-31
+Où étais-je en mars, et le 1er mai ? | 2025-03-01..2025-03-31 2026-03-01..2026-03-31 \
+2025-05-01 2026-05-01
+Cosa ho detto ieri sera? | 2026-05-19
+Chi ha chiamato l'altro ieri? | 2026-05-18
+Cosa abbiamo fatto la settimana scorsa? | 2026-05-11..2026-05-17
+Cosa abbiamo fatto il venerdì della scorsa settimana? | 2026-05-15
+Chi ho visto domenica scorsa? | 2026-05-17
+Chi ho visto lo scorso weekend? | 2026-05-16..2026-05-17
+Chi è venuto tre giorni fa, e chi due settimane fa? | 2026-05-17 2026-05-03..2026-05-09
+Chi è venuto sei mesi fa? | 2025-11-06..2025-12-06
+Cosa ho letto negli ultimi tre giorni? | 2026-05-17..2026-05-20
+Dove eravamo ad agosto dell'anno scorso? | 2025-08-01..2025-08-31
+Dove eravamo a marzo? | 2025-03-01..2025-03-31 2026-03-01..2026-03-31
+O que eu disse ontem à noite? | 2026-05-19
+Quem ligou anteontem? | 2026-05-18
+O que fizemos na semana passada? | 2026-05-11..2026-05-17
+O que fizemos na sexta-feira passada, e na segunda passada? | 2026-05-15 2026-05-18
+O que fizemos na terça da semana passada? | 2026-05-12
+Quem veio há duas semanas? | 2026-05-03..2026-05-09
+Quem veio três dias atrás? | 2026-05-17
+Quem veio no mês passado? | 2026-04-01..2026-04-30
+O que li nos últimos três dias? | 2026-05-17..2026-05-20
+Onde estávamos em agosto do ano passado? | 2025-08-01..2025-08-31
+Onde estávamos em março? | 2025-03-01..2025-03-31 2026-03-01..2026-03-31
+What did we talk about on April 29th? | 2025-04-29 2026-04-29
+Worüber sprachen wir am 29. April? | 2025-04-29 2026-04-29
+De quoi avons-nous parlé le 29 avril ? | 2025-04-29 2026-04-29
+Di cosa abbiamo parlato il 29 aprile? | 2025-04-29 2026-04-29
+Sobre o que falamos em 29 de abril? | 2025-04-29 2026-04-29
+¿De qué hablamos el 29 de abril? | 2025-04-29 2026-04-29
+О чём мы говорили 29 апреля? | 2025-04-29 2026-04-29
+عن ماذا تحدثنا في 29 أبريل؟ | 2025-04-29 2026-04-29
+4月29日我们聊了什么？ | 2025-04-29 2026-04-29
+4月29日に何を話しましたか？ | 2025-04-29 2026-04-29
+4월 29일에 무슨 얘기 했지? | 2025-04-29 2026-04-29
+What did we talk about last year in August? | 2025-08-01..2025-08-31
+What was said in Sept at home? | 2024-09-01..2024-09-30 2025-09-01..2025-09-30
+What did we talk about on Tuesday? | 2026-05-19
+What did Nate cook on Wednesday? | 2026-05-13
+Worüber haben wir am Dienstag gesprochen? | 2026-05-19
+De quoi avons-nous parlé mardi ? | 2026-05-19
+¿De qué hablamos el martes? | 2026-05-19
+Di cosa abbiamo parlato martedì? | 2026-05-19
+Sobre o que falamos na terça-feira? | 2026-05-19
+O que eu disse na terça? | 2026-05-19
+О чём мы говорили во вторник? | 2026-05-19
+ماذا قلت يوم الثلاثاء؟ | 2026-05-19
+周二我们聊了什么？ | 2026-05-19
+我们星期二说过什么？ | 2026-05-19
+火曜日に何を話しましたか？ | 2026-05-19
+화요일에 무슨 얘기 했지? | 2026-05-19
+What did we talk about on Tuesday, 28 April? | 2025-04-28 2026-04-28
+Did I tell you that the dentist is on Tuesday? | -
+Did I mention the dentist on Tuesday? | -
+What did we do on Tuesday nights? | -
+What will we talk about on Tuesday? | -
+Habe ich am Dienstag frei? | -
+Haben wir am Dienstag geöffnet? | -
+Was it on Tuesday that the dentist has time? | -
+De quoi parlons-nous mardi ? On se parle mardi ? On mange mardi ? | -
+¿Hablamos el martes? | -
+Falamos na terça-feira? | -
+下周二我们聊什么？周二的会我准备了什么？ | -
+每周二我说了什么？ | -
+火曜日に何をしたい？ | -
 May I march on for a second? | -
+It costs 29. May I pay, and who is the last Friday of the list? | -
+Was kann ich hier speichern, und wie lange ist es schon hier? | -
+Was mache ich morgen, und was jeden Morgen? | -
+Was hängt vor der Tür, und was war vor Jahren? | -
+What did I read about Mars last year in the news? | 2025-01-01..2025-12-31
+Who landed on Mars, and who is Mai? | -
+Cosa non ho mai mangiato? | -
+Sei stato bene? Chi ha tre anni? Che tempo fa? | -
+Quem é a segunda da lista, e o que sei? | -
+¿Cuál fue la segunda pasada, y quién es? | -
+What did I do with Marco in the segunda? | -
+Il y a combien de chats, et quand est la fin ? | -
+Let 'em march on: im may be late? | -
+Who runs the ad campaign, and on which tag? | -
 Do you think this may work, or may last two days? | -
 以前年轻的时候我住哪儿？ | -
 Does April like June, or is she August's friend? | -
@@ -116,9 +223,16 @@ Which bus is number 25? | -
 ¿Qué hago los martes? | -
 """.strip().splitlines()
 
-SPANISH = """
+SPANISH, GERMAN, FRENCH, ITALIAN, PORTUGUESE = (
+    months.split()
+    for months in """
 enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-""".split()
+Januar Februar März April Mai Juni Juli August September Oktober November Dezember
+janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
+janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+""".strip().splitlines()
+)
 
 
 def days(text: str) -> list[tuple[int, int]]:
@@ -175,6 +289,10 @@ def test_every_way_to_write_a_date_means_that_day(day: date) -> None:
         f"{month.title()} {day.day}, {day.year}",
         f"the {day.day}th of {month} {day.year}",
         f"el {day.day} de {SPANISH[day.month - 1]} de {day.year}",
+        f"am {day.day}. {GERMAN[day.month - 1]} {day.year}",
+        f"le {day.day}{'er' * (day.day == 1)} {FRENCH[day.month - 1]} {day.year}",
+        f"il {day.day} {ITALIAN[day.month - 1]} {day.year}",
+        f"em {day.day} de {PORTUGUESE[day.month - 1]} de {day.year}",
         day.isoformat(),
         f"{day.day:02}.{day.month:02}.{day.year}",
         f"{day.year}年{day.month}月{day.day}日",
