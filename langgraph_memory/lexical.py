@@ -19,6 +19,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 from langgraph_memory.hanzi import simplified
+from langgraph_memory.spelling import american
 
 K1 = 0.9
 """How fast repetitions of a word stop counting (BM25; value of Anserini, Yang et al. 2017)."""
@@ -68,9 +69,9 @@ _stemmers = threading.local()  # a Stemmer object serves one thread at a time
 def tokens(text: str) -> list[str]:
     """Return the index terms of a text, in order, with repetitions.
 
-    Words are NFKC-normalised, case-folded and stemmed (English, Russian, Arabic); English stop
-    words are left out. Chinese, Japanese and Korean give single characters and overlapping pairs,
-    traditional characters as their simplified forms.
+    Words are NFKC-normalised, case-folded and stemmed (English, Russian, Arabic), British ones as
+    American; English stop words are left out. Chinese, Japanese and Korean give single characters
+    and overlapping pairs, traditional characters as their simplified forms.
 
     Example:
         >>> tokens("She was roasting C++ beans")
@@ -118,7 +119,8 @@ def _term(word: str) -> str | None:
             if stemmer is None:
                 stemmer = Stemmer.Stemmer(language)
                 setattr(_stemmers, language, stemmer)
-            return str(stemmer.stemWord(word.removesuffix("'s")))
+            word = word.removesuffix("'s")
+            return str(stemmer.stemWord(american(word) if word.isascii() else word))
     return word
 
 

@@ -97,6 +97,60 @@ def test_a_query_shares_tokens_with_a_text_that_answers_it(query: str, text: str
     assert set(query_tokens(query)) & set(tokens(text))
 
 
+BRITISH = """
+colour favourite neighbourhood humour flavoured behaviour harbours labour armour
+organise organised organising organisation organisations organiser apologised realising criticise
+specialised summarises customise categorisation analyse analysing paralysed
+centre centres centred theatre litres kilometre fibre metre calibre
+travelled traveller cancelling jewellery counsellor fuelled dialling labelled initialled
+grey aluminium cheques tyre moustache pyjamas woollen cosy yoghurt ploughing mouldy doughnut
+defence licence offences practising programme catalogue dialogues judgement artefacts
+learnt burnt anaesthetic paediatrician encyclopaedia mum skilful disc chillies manoeuvre
+""".split()
+AMERICAN = """
+color favorite neighborhood humor flavored behavior harbors labor armor
+organize organized organizing organization organizations organizer apologized realizing criticize
+specialized summarizes customize categorization analyze analyzing paralyzed
+center centers centered theater liters kilometer fiber meter caliber
+traveled traveler canceling jewelry counselor fueled dialing labeled initialed
+gray aluminum checks tire mustache pajamas woolen cozy yogurt plowing moldy donut
+defense license offenses practicing program catalog dialogs judgment artifacts
+learned burned anesthetic pediatrician encyclopedia mom skillful disk chilies maneuver
+""".split()
+
+
+@pytest.mark.parametrize(("british", "american"), list(zip(BRITISH, AMERICAN, strict=True)))
+def test_british_and_american_spellings_meet(british: str, american: str) -> None:
+    assert tokens(british) == tokens(american.upper()) == tokens(f"{british}'s")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "four forty hour hours flour flower tour tower pour pore sour sore",
+        "rise wise advise promise precise noise raise raisin prison price prize",
+        "there acre genre metro litter fire fiber center enter",
+        "call calling tell seller cell sail",
+        "defend fence licking program programming catalog log dialect",
+        "discuss disk mumble chill chilly grow great",
+    ],
+)
+def test_words_that_only_look_british_stay_apart(words: str) -> None:
+    known: dict[str, set[str]] = {}
+    for word in words.split():
+        for term in tokens(word):
+            known.setdefault(term, set()).add(word)
+    same = [{"hour", "hours"}, {"call", "calling"}, {"program", "programming"}]
+    assert [found for found in known.values() if len(found) > 1 and found not in same] == []
+
+
+@pytest.mark.parametrize("stem", ["promis", "exercis", "surpris", "advertis", "concis", "preci"])
+def test_what_is_no_suffix_stays_with_all_its_forms(stem: str) -> None:
+    forms = {"preci": ["precise", "precisely"], "concis": ["concise", "concisely"]}
+    words = forms.get(stem, [f"{stem}{end}" for end in ("e", "es", "ed", "ing")])
+    assert len({term for word in words for term in tokens(word)}) == 1
+
+
 @pytest.mark.parametrize(
     ("query", "text"),
     [
@@ -118,6 +172,11 @@ def test_a_query_shares_no_token_with_a_text_that_only_looks_alike(query: str, t
 @pytest.mark.parametrize("word", ["हिन्दी", "कॉफी", "ไทย", "தமிழ்", "İstanbul", "עִבְרִית"])
 def test_a_word_with_marks_on_its_letters_is_one_token(word: str) -> None:
     assert len(tokens(word)) == 1
+
+
+@pytest.mark.parametrize("end", ["", "ll", "our", "ising"])
+def test_a_megabyte_without_a_space_is_one_word(end: str) -> None:
+    assert len(tokens("a" * 1_000_000 + end)) == 1
 
 
 @settings(deadline=None)
