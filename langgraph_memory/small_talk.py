@@ -24,6 +24,20 @@ _COURTEOUS = frozenset(
     for and so very really too much many lot have has had been was were going doing up help helpful
     helped talk chat meet speak take care enjoy rest time today just only wow oh ah hmm haha lol
     understood dear friend
+    hallo guten gute morgen tag abend nacht danke dankeschön vielen dank bitte bitteschön tschüss
+    servus moin grüss gott auf wiedersehen bis bald später schönes schönen schöne wochenende dir
+    ihnen wie es geht geht's gut sehr super toll prima nett perfekt klar ja nein gern gerne freut
+    mich entschuldigung verstanden liebe grüsse das ist war für deine ihre hilfe und noch einen
+    bonjour bonsoir salut coucou merci beaucoup bien s'il te vous plaît au revoir à bientôt demain
+    bonne journée soirée nuit ça va comment allez êtes très parfait génial d'accord oui non rien
+    avec plaisir désolé pardon excusez pour votre ton aide mille fois c'est gentil et
+    ciao buongiorno buonasera buona buon giornata serata notte giorno grazie tante molte mille prego
+    per favore piacere arrivederci presto domani dopo stai sta tutto bene sto perfetto ottimo sì
+    scusa scusi nulla il tuo suo aiuto dell'aiuto gentile sei stato è e
+    olá oi bom boa dia tarde noite obrigado obrigada muito por favor tchau adeus até amanhã breve
+    tudo bem vai está você estou ótimo sim não desculpe prazer pela sua tua ajuda
+    hola buenos buenas días tardes noches gracias muchas muchísimas adiós hasta luego mañana pronto
+    nada qué tal cómo estás muy perfecto vale sí perdón genial encantado tu su ayuda que tengas
     """.split()
 )
 _COURTESIES = re.compile(  # longer ones first: 好 begins many
