@@ -1,15 +1,15 @@
-"""Whether a turn was more than small talk, and so is worth an episode. Pure."""
+"""Whether a turn is a task, and so worth an episode, and whether it was courtesies alone. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 
+from langgraph_memory.forms import asks_to_do
+from langgraph_memory.orders import names_order
+
 IsTask = Callable[[str, list[str]], bool]
 """From what the user asked, and the names of the tools called, to whether it was a task."""
-
-FEW_WORDS = 3
-"""So few words ask for nothing that is worth a record; a CJK character counts as half a word."""
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -56,26 +56,22 @@ _COURTESIES = re.compile(  # longer ones first: 好 begins many
 
 
 def is_task(asked: str, tools: Sequence[str]) -> bool:
-    """Whether a turn is worth an episode: it is more than small talk.
+    """Whether a turn is worth an episode: something was done, or asked to be done.
 
-    Small talk is a turn in which no tool was called, and in which the user said nothing but
-    courtesies (English and Chinese ones are known), or three words or fewer.
+    A turn in which a tool was called is one; without, it is one where the user gave an order or
+    asked for something to be done. What is only told, or only asked about, is none.
 
     Args:
         asked: What the user said.
         tools: The names of the tools that were called.
 
     Example:
-        >>> is_task("Good morning, how are you today?", []), is_task("谢谢你的帮助，明天见！", [])
-        (False, False)
         >>> is_task("Send me the same as last time.", []), is_task("Yes, please", ["ship"])
         (True, True)
+        >>> is_task("I live in Graz.", []), is_task("What did I order last time?", [])
+        (False, False)
     """
-    if tools:
-        return True
-    if len(_words(asked)) + len(_CJK.findall(asked)) / 2 <= FEW_WORDS:
-        return False
-    return not is_courtesy(asked)
+    return bool(tools) or asks_to_do(asked) or names_order(asked)
 
 
 def is_courtesy(asked: str) -> bool:

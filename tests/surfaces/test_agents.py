@@ -35,7 +35,7 @@ from tests.surfaces.graphs import (
     say,
 )
 
-ASKED = "How do we ship the release of the shop?"
+ASKED = "Ship the release of the shop, please."
 PLANS = "Ship on Friday, in two steps"
 CODES = "Ship behind a flag"
 SHARED = "Ship to staging before production"

@@ -67,7 +67,7 @@ from tests.surfaces.test_extraction import NOTES, TEXT, extracting
 from tests.surfaces.test_tools import TOOLS, calling
 
 KNOWN = "Drinks Colombia from a moka pot"
-ASKED = "What does my coffee cost, and is it in stock?"
+ASKED = "What does my coffee cost? Order it if it is in stock, please."
 ANSWER = "A kilo of Colombia is 12 euro, and we have 30 of them."
 KEPT = [f"user: {ASKED}", f"assistant: {ANSWER}"]
 ALL_WAYS = ["invoke", "ainvoke", "stream", "astream", "astream_events"]

@@ -200,8 +200,8 @@ async def test_a_graph_bound_to_its_recorder_records(
     graph = in_order(answering(), checkpointer=sessions.checkpointer)
     bound = graph.with_config(callbacks=[recorder])
     await call(bound, say(ORDER), sessions.config(user="ana", thread_id="t"))
-    await call(bound, say("Now one for my sister."), of(recorder))  # given twice, told once
-    assert [task for task, _ in outcomes(memory)] == [ORDER, "Now one for my sister."]
+    await call(bound, say("And send one to my sister."), of(recorder))  # given twice, told once
+    assert [task for task, _ in outcomes(memory)] == [ORDER, "And send one to my sister."]
 
 
 async def test_a_recorder_given_twice_counts_once(
