@@ -19,6 +19,7 @@ from langgraph.store.base import GetOp
 from langgraph_memory.errors import RecordNotFoundError
 from langgraph_memory.operations import get_op
 from langgraph_memory.records import Change, Episode, Hit, Message, Outcome, Recalled, Record
+from langgraph_memory.small_talk import is_go_ahead
 
 _JUDGED: tuple[Outcome, ...] = ("success", "partial")
 """What a run cannot say of itself."""
@@ -102,8 +103,9 @@ def error_line(error: BaseException) -> str:
 def messages_of(episode: Episode, messages: Iterable[Message]) -> list[Message]:
     """Return what was said in a task, oldest first.
 
-    It is the turn that the episode was logged for. One without a turn has what was said in its
-    thread from its beginning, as far as that is known, to its end.
+    It is the turn that the episode was logged for, with the go-aheads that it was done after. One
+    without a turn has what was said in its thread from its beginning, as far as that is known, to
+    its end.
     """
     said = [message for message in messages if message.thread_id == episode.thread_id]
     said.sort(key=lambda message: (message.created_at, message.position))
@@ -112,14 +114,22 @@ def messages_of(episode: Episode, messages: Iterable[Message]) -> list[Message]:
         if message.role == "user" or not turns:
             turns.append([])
         turns[-1].append(message)
-    for turn in turns:
+    for place, turn in enumerate(turns):
         if Episode.id_of(episode.thread_id, turn[0].message_id) == episode.id:
-            return turn
+            return _with_go_aheads(turn, turns[place + 1 :])
     end = episode.created_at
     took = episode.duration_ms
     # It was rounded: what was said as the first thing would be left out.
     start = None if took is None else end - timedelta(milliseconds=took + 1)
     return [m for m in said if m.created_at <= end and (start is None or m.created_at >= start)]
+
+
+def _with_go_aheads(turn: list[Message], later: Iterable[list[Message]]) -> list[Message]:
+    for next_turn in later:
+        if turn[-1].role == "assistant" or not is_go_ahead(next_turn[0].text):
+            break
+        turn = [*turn, *next_turn]
+    return turn
 
 
 # -- a turn that is logged again --

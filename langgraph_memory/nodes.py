@@ -56,6 +56,7 @@ from langgraph_memory.runs import (
     current_run,
 )
 from langgraph_memory.scope import Scope, field_of
+from langgraph_memory.small_talk import is_go_ahead
 
 Node = Callable[..., Any] | Runnable[Any, Any]
 """What calls the model: a function, an async function, or a runnable."""
@@ -119,9 +120,13 @@ def recall_node(
         run = current_run(memory, scopes, state)
         messages = [] if query is not None else _messages(state)
         queries = queries_of(messages) if query is None else [query(state)]
-        began = run.memory.clock().isoformat()
-        written = {"query": queries[0], "turn": uuid.uuid4().hex, "began": began}
-        return run, messages, queries, written
+        written = {
+            "query": queries[0],
+            "turn": uuid.uuid4().hex,
+            "began": run.memory.clock().isoformat(),
+            "asked": _asked(messages),
+        }
+        return run, messages, queries, {**written, "stopped": _stopped(state, written)}
 
     def to_whom(run: Run, block: str) -> dict[str, Any]:
         # The run's own agent is the only one; one of the node may stand beside others.
@@ -170,10 +175,14 @@ def remember_node(
     check_memory(memory)
     scopes = Scopes(user)
 
-    def prepare(state: Any) -> tuple[Run, Taken, datetime | None, dict[str, Any]]:
+    def prepare(state: Any) -> tuple[Run, Taken, dict[str, Any], dict[str, Any]]:
         run = current_run(memory, scopes, state)
         recalled: Mapping[str, Any] = field_of(state, "memory") or {}
         began = recalled.get("began")
+        known = {
+            "began": began and datetime.fromisoformat(began),
+            "stopped": len(recalled.get("stopped") or ()),
+        }
         cleared: dict[str, Any] = {"memory": {}}
         messages = _messages(state) if reply is None else _exchange(recalled, reply(state))
         taken = take_proposal(messages, structured_in(state)) if from_reply else Taken(messages)
@@ -181,16 +190,16 @@ def remember_node(
         # The node may have returned the copy that memory was put into.
         if reply is None and (changes := [*map(_put_back, marked), *taken.changes]):
             cleared["messages"] = changes
-        return run, taken, began and datetime.fromisoformat(began), cleared
+        return run, taken, known, cleared
 
     def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, turn, began, cleared = prepare(state)
-        run.save(turn, episodes=episodes, background=background, began=began)
+        run, turn, known, cleared = prepare(state)
+        run.save(turn, episodes=episodes, background=background, **known)
         return cleared
 
     async def aremember(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, turn, began, cleared = prepare(state)
-        await run.asave(turn, episodes=episodes, background=background, began=began)
+        run, turn, known, cleared = prepare(state)
+        await run.asave(turn, episodes=episodes, background=background, **known)
         return cleared
 
     return RunnableLambda(remember, aremember, name="remember")
@@ -214,6 +223,28 @@ def messages_with_memory(
     """
     check_inject(inject)
     return injected(_messages(state), _block_for(agent, field_of(state, "memory")), inject)
+
+
+def _asked(messages: Sequence[BaseMessage]) -> str | None:
+    """Return the id of what the user said last, by which runs of one turn are known."""
+    latest = last_user_message(messages)
+    return None if latest is None else latest.id
+
+
+def _stopped(state: Any, written: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the turns before that were recalled for and never kept, if this one goes on with them.
+
+    Each has its `turn` and its `query`, the earliest first.
+    """
+    left: Mapping[str, Any] = field_of(state, "memory") or {}
+    if "turn" not in left:
+        return []
+    earlier = list(left.get("stopped") or ())
+    if (left.get("asked"), left["query"]) == (written["asked"], written["query"]):
+        return earlier  # it was recalled for another agent in this turn
+    if not is_go_ahead(written["query"]):
+        return []
+    return [*earlier, {"turn": left["turn"], "query": left["query"]}]
 
 
 def _block_for(agent: str | None, recalled: Any) -> str:
@@ -455,7 +486,9 @@ def _exchange(recalled: Mapping[str, Any], answer: str) -> list[BaseMessage]:
         )
     turn = recalled["turn"]
     reply_id = record_id("message", turn, "reply", answer)  # several agents may answer
-    return [HumanMessage(recalled["query"], id=turn), AIMessage(answer, id=reply_id)]
+    asked = [*recalled.get("stopped", ()), recalled]
+    said = [HumanMessage(each["query"], id=each["turn"]) for each in asked]
+    return [*said, AIMessage(answer, id=reply_id)]
 
 
 def _messages(state: Any) -> list[BaseMessage]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Self
@@ -19,6 +19,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.going_on import is_answered, turns_before
 from langgraph_memory.messages import as_messages, last_user_message, text_of, with_ids
 from langgraph_memory.records import Episode
 from langgraph_memory.scope import field_of
@@ -42,14 +43,13 @@ class Asked(NamedTuple):
     @classmethod
     def of_message(cls, state: object) -> Self | None:
         """Return the latest message of the user in a state, or in an input."""
-        given = field_of(state, "messages")
-        if not isinstance(given, (Sequence, Mapping, BaseMessage)):  # an iterator would be used up
-            return None
-        try:
-            message = last_user_message(with_ids(as_messages(given)))
-        except ConfigurationError:  # these are no messages, but something else of that name
-            return None
-        return None if message is None else cls(message.id or "", text_of(message).strip())
+        message = last_user_message(_messages_in(state))
+        return None if message is None else cls.by(message)
+
+    @classmethod
+    def by(cls, message: BaseMessage) -> Self:
+        """Return what a message of the user began."""
+        return cls(message.id or "", text_of(message).strip())
 
     @classmethod
     def of_recall(cls, state: object) -> Self | None:
@@ -57,7 +57,16 @@ class Asked(NamedTuple):
         recalled = field_of(state, "memory") if field_of(state, "messages") is None else None
         if not isinstance(recalled, Mapping) or "turn" not in recalled:
             return None
-        return cls(recalled["turn"], str(recalled["query"]).strip())
+        begun = [*recalled.get("stopped", ()), recalled][0]  # or what this turn goes on with
+        return cls(begun["turn"], str(begun["query"]).strip())
+
+
+class Before(NamedTuple):
+    """An earlier turn, that this one may go on with."""
+
+    asked: Asked
+    answered: bool
+    """Whether it ended with an answer: it has stopped all the same if its episode says so."""
 
 
 @dataclass(slots=True)
@@ -74,6 +83,8 @@ class Turn:
     """The message in the input; the graph may give it another id."""
     asked: Asked | None = None
     """What began the turn, as the nodes see it."""
+    before: tuple[Before, ...] = ()
+    """Earlier turns that it may go on with, the latest first."""
     states: int = 0
     """How many nodes have begun."""
     resumed: bool = False
@@ -95,9 +106,15 @@ class Turn:
         first, self.states = self.states == 0, self.states + 1
         if self.asked is None and (said := Asked.of_message(state)) is not None:
             self.asked = said
+            self.before = tuple(self._before(state))
         elif (recalled := Asked.of_recall(state)) is not None:
             self.asked = recalled  # the latest: an earlier turn may have left one in the state
         return first
+
+    def _before(self, state: object) -> Iterator[Before]:
+        if self.thread_id is not None:  # without one, each turn is one by itself
+            for turn in turns_before(_messages_in(state)):
+                yield Before(Asked.by(turn[0]), is_answered(turn))
 
     @property
     def turn_id(self) -> str:
@@ -165,6 +182,16 @@ class OpenRuns:
 
     def __len__(self) -> int:
         return len(self._calls)
+
+
+def _messages_in(state: object) -> list[BaseMessage]:
+    given = field_of(state, "messages")
+    if not isinstance(given, (Sequence, Mapping, BaseMessage)):  # an iterator would be used up
+        return []
+    try:
+        return with_ids(as_messages(given))
+    except ConfigurationError:  # these are no messages, but something else of that name
+        return []
 
 
 def summary(given: object) -> str:

@@ -22,6 +22,7 @@ from langgraph_memory import arguments, settings, small_talk
 from langgraph_memory.calling import TAG_MEMORY
 from langgraph_memory.episodic import ending
 from langgraph_memory.errors import ConfigurationError, MissingUserError
+from langgraph_memory.going_on import is_stopped
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import token_cost
 from langgraph_memory.open_runs import Asked, OpenRuns, Turn, summary
@@ -192,17 +193,27 @@ class EpisodeRecorder(GraphCallbackHandler):
         return summary(inputs) if given is None else None
 
     def _learn(self, turn: Turn, state: Any) -> None:
-        if turn.learn(state) and turn.resumed:
+        if not turn.learn(state):
+            return
+        for asked, answered in turn.before:
+            kept = self._kept(turn, asked)
+            if answered and not is_stopped(kept):
+                break
+            turn.asked, turn.earlier = asked, kept
+        if turn.resumed and turn.earlier is None:
             turn.earlier = self._earlier(turn)
 
     def _earlier(self, turn: Turn) -> Episode | None:
         """Return what is kept of a turn that goes on; without messages, its thread's latest."""
         if turn.asked is not None:
-            found = self._memory.get(Episode.id_of(turn.thread, turn.turn_id), user=turn.user)
-            return found if isinstance(found, Episode) else None
+            return self._kept(turn, turn.asked)
         of_thread = {"thread_id": turn.thread}
         listed = self._memory.list(user=turn.user, types=("episode",), filter=of_thread, limit=1)
         return next((each for each in listed if isinstance(each, Episode)), None)
+
+    def _kept(self, turn: Turn, asked: Asked) -> Episode | None:
+        found = self._memory.get(Episode.id_of(turn.thread, asked.id), user=turn.user)
+        return found if isinstance(found, Episode) else None
 
     def _end(self, run_id: UUID, error: BaseException | None, outputs: Any = None) -> None:
         turn = self._open.end(run_id)
@@ -230,7 +241,7 @@ class EpisodeRecorder(GraphCallbackHandler):
             return turn.task or None
         is_task = self._memory.is_task
         if not is_task(asked.text, list(turn.tools)):
-            # Few words may be an order, and one that came to nothing is not to be lost.
+            # What came to nothing might have called a tool, and is not to be lost.
             ended = error is None and not turn.interrupted
             if ended or is_task is not small_talk.is_task or small_talk.is_courtesy(asked.text):
                 return None

@@ -19,6 +19,7 @@ from langgraph_memory import arguments
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.events import Step
+from langgraph_memory.going_on import task_of, turns_before
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     current_turn,
@@ -117,22 +118,24 @@ class Run:
         episodes: bool,
         background: bool,
         began: datetime | None = None,
+        stopped: int = 0,
     ) -> None:
-        """Keep a finished turn: what was said, and an episode if it was more than small talk.
+        """Keep a finished turn: what was said, and an episode if it was a task.
 
         Args:
             turn: All messages of the state, and what the model proposes to remember of the turn.
             episodes: Whether to log an episode.
             background: Whether what follows is done later, and not waited for.
             began: When the turn began, if that is known.
+            stopped: How many of the turns before are known to have stopped before they were over.
         """
         messages, episode = turn.messages, None
-        asked, where = self._turn(messages), self._log_args(messages)
+        where = self._log_args(messages)
         with self.step("save") as step:
             notes = self._remember(step, turn.proposed, messages)
-            wanted = episodes and self._is_task(messages)
-            if wanted and not self.memory.is_forgotten(asked, **where):
-                episode = self._episode(messages, began or self._began(messages))
+            task = self._task(messages, stopped) if episodes else []
+            if self._is_task(task) and not self.memory.is_forgotten(task[0].id or "", **where):
+                episode = self._episode(task, began or self._began(task))
             saved = [*notes, *self.log(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
         if background:
@@ -148,15 +151,18 @@ class Run:
         episodes: bool,
         background: bool,
         began: datetime | None = None,
+        stopped: int = 0,
     ) -> None:
         """Async form of `save`."""
         messages, episode = turn.messages, None
-        asked, where = self._turn(messages), self._log_args(messages)
+        where = self._log_args(messages)
         async with self.step("save") as step:
             notes = await self._aremember(step, turn.proposed, messages)
-            wanted = episodes and self._is_task(messages)
-            if wanted and not await self.memory.ais_forgotten(asked, **where):
-                episode = self._episode(messages, began or await self._abegan(messages))
+            task = await self._atask(messages, stopped) if episodes else []
+            if self._is_task(task) and not await self.memory.ais_forgotten(
+                task[0].id or "", **where
+            ):
+                episode = self._episode(task, began or await self._abegan(task))
             saved = [*notes, *await self.alog(messages, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
         if background:
@@ -234,47 +240,63 @@ class Run:
     def _log_args(self, messages: Sequence[BaseMessage]) -> dict[str, Any]:
         return {"user": self.user, "thread_id": self._thread(messages)}
 
-    def _start_id(self, messages: Sequence[BaseMessage]) -> str:
-        return Message.id_of(self._thread(messages), self._turn(messages))
+    def _task(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
+        """Return what was said and done in the task that the latest turn belongs to."""
+        before = self._before(messages)
+        kept = [self.memory.get(self._episode_id(turn), user=self.user) for turn in before]
+        return task_of(current_turn(messages), before, kept, stopped=stopped)
 
-    def _began(self, messages: Sequence[BaseMessage]) -> datetime | None:
+    async def _atask(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
+        before = self._before(messages)
+        kept = [await self.memory.aget(self._episode_id(turn), user=self.user) for turn in before]
+        return task_of(current_turn(messages), before, kept, stopped=stopped)
+
+    def _before(self, messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
+        # Without a thread each turn is one by itself.
+        return [] if self.thread_id is None else list(turns_before(messages))
+
+    def _episode_id(self, turn: Sequence[BaseMessage]) -> str:
+        return Episode.id_of(self._thread(turn), turn[0].id or "")
+
+    def _began(self, task: Sequence[BaseMessage]) -> datetime | None:
         """Return when the user's message was kept, which `with_memory` does at once."""
-        record = self.memory.get(self._start_id(messages), user=self.user)
-        return self._said_here(record, messages)
+        record = self.memory.get(self._start_id(task), user=self.user)
+        return self._said_here(record, task)
 
-    async def _abegan(self, messages: Sequence[BaseMessage]) -> datetime | None:
-        record = await self.memory.aget(self._start_id(messages), user=self.user)
-        return self._said_here(record, messages)
+    async def _abegan(self, task: Sequence[BaseMessage]) -> datetime | None:
+        record = await self.memory.aget(self._start_id(task), user=self.user)
+        return self._said_here(record, task)
+
+    def _start_id(self, task: Sequence[BaseMessage]) -> str:
+        return Message.id_of(self._thread(task), task[0].id or "")
 
     def _said_here(self, record: Record | None, messages: Sequence[BaseMessage]) -> datetime | None:
         """Return when a message was said, unless this thread has it from another one."""
         here = isinstance(record, Message) and record.thread_id == self._thread(messages)
         return record.created_at if record is not None and here else None
 
-    def _is_task(self, messages: Sequence[BaseMessage]) -> bool:
-        """Whether the turn is worth an episode."""
-        turn = current_turn(messages)
-        return bool(turn) and bool(self.memory.is_task(text_of(turn[0]), tool_names(turn)))
+    def _is_task(self, task: Sequence[BaseMessage]) -> bool:
+        """Whether it is worth an episode."""
+        return bool(task) and bool(self.memory.is_task(text_of(task[0]), tool_names(task)))
 
-    def _episode(self, messages: Sequence[BaseMessage], began: datetime | None) -> Episode:
-        turn = current_turn(messages)
-        tools = tool_names(turn)
+    def _episode(self, task: Sequence[BaseMessage], began: datetime | None) -> Episode:
+        tools = tool_names(task)
         now = self.memory.clock()
         took = None if began is None else (now - began).total_seconds()
         steps = [f"node: {self.node}"] if self.node else []
         steps += [f"tools: {', '.join(tools)}"] if tools else []
         return arguments.episode(
-            text_of(turn[0]).strip() or "(a message without text)",
+            text_of(task[0]).strip() or "(a message without text)",
             user=self.user,
             approach="; ".join(steps),
             outcome="completed",
             duration_ms=None if took is None else max(round(1000 * took), 0),
-            token_cost=token_cost(turn),
+            token_cost=token_cost(task),
             quality_score=None,
             notes="",
             error=None,
-            thread_id=self._thread(messages),
-            turn_id=self._turn(messages),
+            thread_id=self._thread(task),
+            turn_id=task[0].id or "",
             now=now,
             redact=self.memory.redact,
         )

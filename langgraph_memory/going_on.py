@@ -1,0 +1,62 @@
+"""Which task a turn goes on with: a run that stopped may be taken up by a new message. Pure.
+
+Instead of resuming a run that was interrupted, or trying one again that failed, people send a
+message: "yes", "go on", "the blue one". The task is then the one that was stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from langgraph_memory.messages import begins_turn, text_of
+from langgraph_memory.records import Episode, Record
+from langgraph_memory.small_talk import is_go_ahead
+
+
+def turns_before(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
+    """Yield the turns that the latest one may go on with, each from its user's message to the end.
+
+    The first is the turn before the latest, if that is a go-ahead; the second the one before, if
+    the first is a go-ahead as well. Whether they stopped before they were over is another question.
+    """
+    starts = [place for place, message in enumerate(messages) if begins_turn(message)]
+    for former, start in zip(starts[-2::-1], starts[:0:-1], strict=True):
+        if not is_go_ahead(text_of(messages[start])):
+            return
+        yield list(messages[former:])
+
+
+def task_of(
+    turn: list[BaseMessage],
+    before: Sequence[list[BaseMessage]],
+    kept: Sequence[Record | None],
+    *,
+    stopped: int = 0,
+) -> list[BaseMessage]:
+    """Return the messages of the task that a turn belongs to: its own, or from an earlier turn on.
+
+    Args:
+        turn: The latest turn.
+        before: What `turns_before` yields.
+        kept: The episode that is kept of each of those, if there is one.
+        stopped: How many of the first of those are known to have stopped.
+    """
+    for place, (earlier, record) in enumerate(zip(before, kept, strict=True)):
+        if place >= stopped and is_answered(earlier) and not is_stopped(record):
+            break
+        turn = earlier
+    return turn
+
+
+def is_answered(messages: Sequence[BaseMessage]) -> bool:
+    """Whether the first turn of some messages ends with an answer, and not with a tool's call."""
+    ends = next((i for i, message in enumerate(messages) if i and begins_turn(message)), None)
+    last = messages[:ends][-1]
+    return isinstance(last, AIMessage) and not last.tool_calls
+
+
+def is_stopped(record: Record | None) -> bool:
+    """Whether what is kept of a turn says that it has stopped, and may go on."""
+    return isinstance(record, Episode) and record.outcome == "interrupted"
