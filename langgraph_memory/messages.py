@@ -165,7 +165,8 @@ def token_cost(messages: Iterable[BaseMessage]) -> int | None:
 def injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[BaseMessage]:
     """Return messages with a block put into a copy of one of them.
 
-    That is the latest user message, or the system prompt where there is none or `inject` says so.
+    That is the latest user message, or, where there is none or `inject` says so, the first system
+    message, wherever it stands; a new one if there is none.
     """
     if not block:
         return messages
@@ -173,9 +174,15 @@ def injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[Ba
     if inject == "user" and latest is not None:
         copy = with_block(latest, block)
         return [copy if message is latest else message for message in messages]
-    if messages and isinstance(messages[0], SystemMessage):
-        return [with_block(messages[0], block), *messages[1:]]
-    return [with_block(SystemMessage(""), block), *messages]
+    place = _system_place(messages)
+    if place is None:
+        return [with_block(SystemMessage(""), block), *messages]
+    return [*messages[:place], with_block(messages[place], block), *messages[place + 1 :]]
+
+
+def _system_place(messages: Sequence[BaseMessage]) -> int | None:
+    places = (i for i, message in enumerate(messages) if isinstance(message, SystemMessage))
+    return next(places, None)
 
 
 def check_inject(inject: str) -> None:
@@ -199,14 +206,18 @@ def with_block(message: M, block: str) -> M:
     return message.model_copy(update={"content": content, "additional_kwargs": marked})
 
 
-def with_instructions(prompt: SystemMessage | None, text: str) -> SystemMessage:
-    """Return a copy of a system prompt that goes on with a text; without one, the text is it."""
-    if prompt is None:
-        return SystemMessage(text)
-    return prompt.model_copy(update={"content": _content_and(prompt, f"\n\n{text}")})
+def with_instructions(messages: list[BaseMessage], text: str) -> list[BaseMessage]:
+    """Return messages whose first system message goes on with a text; without one, it is one."""
+    place = _system_place(messages)
+    if place is None:
+        return [SystemMessage(text), *messages]
+    prompt = messages[place]
+    content = _content_and(prompt, f"\n\n{text}")
+    longer = prompt.model_copy(update={"content": content})
+    return [*messages[:place], longer, *messages[place + 1 :]]
 
 
-def _content_and(prompt: SystemMessage, text: str) -> Any:
+def _content_and(prompt: BaseMessage, text: str) -> Any:
     content = prompt.content
     if isinstance(content, str):
         return content + text

@@ -239,16 +239,15 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return ExtendedModelResponse(response, Command(update=update))
 
     def _prompted(self, request: ModelRequest[Any], block: str) -> ModelRequest[Any]:
+        system = [] if request.system_message is None else [request.system_message]
+        messages: list[BaseMessage] = [*system, *request.messages]
         if self.tools and self._tools_prompt:
-            system = with_instructions(request.system_message, self._tools_prompt)
-            request = request.override(system_message=system)
-        if not block:
-            return request
-        prompt = [] if request.system_message is None else [request.system_message]
-        first, *rest = injected([*prompt, *request.messages], block, self._inject)
+            messages = with_instructions(messages, self._tools_prompt)
+        messages = injected(messages, block, self._inject)
+        first = messages[0] if messages else None
         if isinstance(first, SystemMessage):
-            return request.override(system_message=first, messages=_any(rest))
-        return request.override(messages=_any([first, *rest]))
+            return request.override(system_message=first, messages=_any(messages[1:]))
+        return request.override(messages=_any(messages))
 
     def _taken(self, state: Any) -> Taken:
         messages = whole(with_ids(state["messages"]), state.get("memory_turn"))

@@ -24,6 +24,7 @@ from langgraph_memory.messages import (
     as_messages,
     begins_turn,
     current_turn,
+    injected,
     is_said,
     last_user_message,
     merged,
@@ -32,6 +33,7 @@ from langgraph_memory.messages import (
     tool_names,
     with_block,
     with_ids,
+    with_instructions,
     with_new_ids,
     without_block,
 )
@@ -222,3 +224,43 @@ def test_a_turn_costs_the_tokens_that_the_models_reported() -> None:
     reported = AIMessage("Hi", usage_metadata=usage)
     assert token_cost([HumanMessage("Hi"), reported, AIMessage("?"), reported]) == 14
     assert token_cost([HumanMessage("Hi"), AIMessage("Hi")]) is None
+
+
+# -- where a block goes --------------------------------------------------------------------------
+
+BLOCK = f"{OPEN}\n- Lives in Córdoba\n{CLOSE}"
+CONTENTS = st.one_of(ANY_TEXT, st.lists(st.builds(lambda t: {"type": "text", "text": t}, ANY_TEXT)))
+MESSAGES = st.lists(
+    st.one_of(
+        st.builds(SystemMessage, CONTENTS),
+        st.builds(HumanMessage, CONTENTS),
+        st.builds(AIMessage, ANY_TEXT),
+    )
+)
+
+
+@settings(deadline=None)
+@given(MESSAGES)
+def test_a_block_goes_into_the_first_system_message_and_makes_no_second_one(
+    messages: list[BaseMessage],
+) -> None:
+    given = injected(messages, BLOCK, "system")
+    systems = [message for message in given if isinstance(message, SystemMessage)]
+    there = [message for message in messages if isinstance(message, SystemMessage)]
+    assert len(systems) == max(len(there), 1)
+    assert [BLOCK in str(message.text) for message in systems] == [True] + [False] * (
+        len(systems) - 1
+    )
+    added = [] if there else [SystemMessage("")]
+    assert [without_block(message) for message in given] == [*added, *messages]
+
+
+@settings(deadline=None)
+@given(MESSAGES)
+def test_so_do_instructions(messages: list[BaseMessage]) -> None:
+    given = with_instructions(messages, "Be brief.")
+    there = [message for message in messages if isinstance(message, SystemMessage)]
+    systems = [message for message in given if isinstance(message, SystemMessage)]
+    assert len(systems) == max(len(there), 1)
+    assert systems[0].text.endswith("Be brief.")
+    assert [m for m in given if m not in systems] == [m for m in messages if m not in there]

@@ -259,6 +259,27 @@ async def test_memory_goes_into_the_system_prompt_if_asked_for(
     assert model.calls[1][0].text.startswith("You sell coffee.\n")
 
 
+async def test_a_system_message_that_stands_later_gets_the_block_and_no_second_one_is_made(
+    memory: Memory, surface: Shape, call: Way
+) -> None:
+    memory.remember("Drinks decaf after noon", user="ana")
+    model = noting()
+    graph = surface(memory, model, is_async=call.is_async, inject="system").compile()
+    given = [
+        HumanMessage("Hello"),
+        AIMessage("Welcome."),
+        SystemMessage([{"type": "text", "text": "You sell coffee."}]),
+        SystemMessage("Be brief."),
+        HumanMessage("Which coffee do I drink?"),
+    ]
+    state = await call(graph, {"messages": given}, as_user("ana"))
+    (prompt,) = model.calls
+    assert [message.type for message in prompt] == ["human", "ai", "system", "system", "human"]
+    assert "Drinks decaf after noon" in block_in([prompt[2]])
+    assert block_in(prompt) == block_in([prompt[2]])
+    assert [message.content for message in messages_of(state)[:5]] == [m.content for m in given]
+
+
 async def test_a_system_prompt_in_parts_keeps_its_parts(memory: Memory, shape: Shape) -> None:
     """A part may carry a provider's cache mark, which must not be lost."""
     memory.remember("Drinks decaf after noon", user="ana")

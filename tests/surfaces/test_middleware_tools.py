@@ -149,6 +149,18 @@ async def test_the_system_prompt_says_once_what_the_tools_are_for(
         assert "system" not in {message.type for message in others}
 
 
+async def test_it_is_told_in_a_system_message_of_the_state_if_that_is_the_only_one(
+    memory: Memory, call: Way
+) -> None:
+    memory.remember(KNOWN, user="ana")
+    model = remembering()
+    given = {"messages": [("user", "Hello"), SystemMessage("Sell."), ("user", ASKED)]}
+    await call(agent_with(memory, model, inject="system"), given, as_user("ana"))
+    for prompt in model.calls:
+        (system,) = [message for message in prompt if message.type == "system"]
+        assert system.text.startswith(f"Sell.\n\n{TOOLS_PROMPT}\n\n<memory>")
+
+
 async def test_a_text_of_ones_own_takes_the_place_of_that(memory: Memory, call: Way) -> None:
     model = remembering()
     agent = agent_with(memory, model, tools_prompt="Remember little.")
