@@ -53,8 +53,8 @@ def task_of(
 def is_answered(messages: Sequence[BaseMessage]) -> bool:
     """Whether the first turn of some messages ends with an answer, and not with a tool's call."""
     ends = next((i for i, message in enumerate(messages) if i and begins_turn(message)), None)
-    last = messages[:ends][-1]
-    return isinstance(last, AIMessage) and not last.tool_calls
+    last = [*messages[:ends]][-1:]
+    return any(isinstance(message, AIMessage) and not message.tool_calls for message in last)
 
 
 def is_stopped(record: Record | None) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -33,12 +34,14 @@ from langgraph_memory.blocks import OnError, RecallOptions, ablock_for, block_fo
 from langgraph_memory.counting import CountTokens
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.followups import queries_of
+from langgraph_memory.going_on import is_answered
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     MARK,
     Inject,
     as_messages,
     check_inject,
+    current_turn,
     injected,
     last_user_message,
     merged,
@@ -56,7 +59,10 @@ from langgraph_memory.runs import (
     current_run,
 )
 from langgraph_memory.scope import Scope, field_of
+from langgraph_memory.showing import SHOWING
 from langgraph_memory.small_talk import is_go_ahead
+
+logger = logging.getLogger(__name__)
 
 Node = Callable[..., Any] | Runnable[Any, Any]
 """What calls the model: a function, an async function, or a runnable."""
@@ -128,20 +134,21 @@ def recall_node(
         }
         return run, messages, queries, {**written, "stopped": _stopped(state, written)}
 
-    def to_whom(run: Run, block: str) -> dict[str, Any]:
+    def told(run: Run, written: dict[str, Any], block: str) -> dict[str, Any]:
+        if block:
+            SHOWING.recalled(written["turn"], memory)
         # The run's own agent is the only one; one of the node may stand beside others.
         named = agent is not None and run.agent is not None
-        return {"agents": {run.agent: block}} if named else {"block": block, "agents": {}}
+        to_whom = {"agents": {run.agent: block}} if named else {"block": block, "agents": {}}
+        return {"memory": {**written, **to_whom}}
 
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
-        block = block_for(run, queries, messages, how)
-        return {"memory": {**written, **to_whom(run, block)}}
+        return told(run, written, block_for(run, queries, messages, how))
 
     async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
-        block = await ablock_for(run, queries, messages, how)
-        return {"memory": {**written, **to_whom(run, block)}}
+        return told(run, written, await ablock_for(run, queries, messages, how))
 
     return RunnableLambda(recall, arecall, name="recall")
 
@@ -158,7 +165,9 @@ def remember_node(
     """Return a node that keeps the turn, to stand after the one that calls the model.
 
     It keeps every message of the state that is not kept yet, and one episode of the run. A replay,
-    a resume or a parallel branch keeps nothing twice.
+    a resume or a parallel branch keeps nothing twice. If a model has answered without
+    `messages_with_memory`, so that nothing of what was recalled was shown to it, a warning says so,
+    once for a memory.
 
     Args:
         memory: The memory.
@@ -187,6 +196,8 @@ def remember_node(
         messages = _messages(state) if reply is None else _exchange(recalled, reply(state))
         taken = take_proposal(messages, structured_in(state)) if from_reply else Taken(messages)
         marked = [m for m in messages if MARK in m.additional_kwargs]
+        if reply is None and is_answered(current_turn(messages)):
+            _warn_if_forgotten(recalled)
         # The node may have returned the copy that memory was put into.
         if reply is None and (changes := [*map(_put_back, marked), *taken.changes]):
             cleared["messages"] = changes
@@ -222,7 +233,19 @@ def messages_with_memory(
             names the fix.
     """
     check_inject(inject)
-    return injected(_messages(state), _block_for(agent, field_of(state, "memory")), inject)
+    recalled = field_of(state, "memory")
+    block = _block_for(agent, recalled)
+    SHOWING.shown(str(recalled.get("turn")))
+    return injected(_messages(state), block, inject)
+
+
+def _warn_if_forgotten(recalled: Mapping[str, Any]) -> None:
+    if SHOWING.forgotten(recalled.get("turn", "")):
+        logger.warning(
+            "what recall_node found was not shown to the model in this run: call the model with "
+            "messages_with_memory(state) instead of state['messages']. If you read "
+            "state['memory'] yourself, nothing is wrong. This is said once"
+        )
 
 
 def _asked(messages: Sequence[BaseMessage]) -> str | None:
