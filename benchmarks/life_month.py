@@ -102,6 +102,8 @@ def _notes(language: str) -> Iterator[str]:
     for row in read("pairs.jsonl"):
         if row["language"] == language:
             yield row["old"]
+            if row["relation"] in ("additive", "unrelated"):  # both are true
+                yield row["new"]
 
 
 def month(person: Person, crowd: int, told: bool = True) -> list[Turn]:

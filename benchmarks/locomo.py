@@ -16,6 +16,10 @@ evidence among the first ten messages, `all@10` the share of the questions with 
 `tokens` are those of the first ten messages with their dates and speakers. `lowest` and `highest`
 are those of single conversations.
 
+`locomo.block` is about the block as `recall_node` gives it by default, floors and all: which share
+of a question's `evidence` stands in it, and of the `answer_words` (content terms of the answer);
+which share of the questions is told that `nothing` is known; the median of its `tokens`.
+
 `--cross-validate` chooses the weights of `Ranking` on all conversations but one, and scores the one
 that was left out.
 """
@@ -33,6 +37,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.latency import machine
+from benchmarks.locomo_blocks import read_in_blocks
 from benchmarks.locomo_contenders import CONTENDERS, Contender, Ours, contenders, kept
 from benchmarks.locomo_data import CATEGORIES, Conversation, read
 from benchmarks.locomo_weights import cross_validate
@@ -105,6 +110,9 @@ def measure(options: argparse.Namespace, conversations: Sequence[Conversation]) 
                     for line in lines_of(answers):
                         who = {"library": contender.library, "call": contender.call}
                         yield {**line, "contender": name, **who, **facts}
+                    if isinstance(contender, Ours):
+                        for line in read_in_blocks(contender, conversations):
+                            yield {**line, **facts}
                     if options.cross_validate and isinstance(contender, Ours):
                         for line in cross_validate(contender, conversations):
                             yield {**line, **facts}

@@ -66,8 +66,7 @@ class Ours:
         min_relevance: float | None = 0.0,
     ) -> Sequence[Hit]:
         """Recall messages, and nothing else."""
-        self._clock.set(conversation.asked)
-        recalled = self.memory.recall(
+        recalled = self.at_the_end(conversation).recall(
             question,
             user=conversation.id,
             types=["message"],
@@ -75,6 +74,11 @@ class Ours:
             min_relevance=min_relevance,
         )
         return recalled.hits
+
+    def at_the_end(self, conversation: Conversation) -> Memory:
+        """Return the memory on the day on which a conversation is asked about."""
+        self._clock.set(conversation.asked)
+        return self.memory
 
     def close(self) -> None:
         """Close the memory."""
@@ -85,6 +89,14 @@ def message_id(hit: Hit) -> str:
     """Return the id that a message has in the data."""
     assert isinstance(hit.record, Message)
     return hit.record.message_id
+
+
+def message_ids(ours: Ours, conversation: Conversation) -> dict[str, str]:
+    """Return the ids that a conversation's messages have in the data, by those of their records."""
+    kept = ours.at_the_end(conversation).list(
+        user=conversation.id, types=["message"], limit=len(conversation.said)
+    )
+    return {record.id: record.message_id for record in kept if isinstance(record, Message)}
 
 
 Opened = Callable[[], Contender]

@@ -30,11 +30,12 @@ _NICKNAME = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a conversation, and the ids of the messages that answer it."""
+    """What is asked of a conversation, the ids of the messages that answer it, and the answer."""
 
     text: str
     category: int
     evidence: frozenset[str]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,12 @@ def _conversation(sample: Mapping[str, Any], captions: bool) -> Conversation:
     sessions = tuple(_sessions(told, captions))
     known = {str(message.id) for session in sessions for message in session.messages}
     asked = [
-        Question(each["question"], each["category"], evidence_ids(each["evidence"], known))
+        Question(
+            each["question"],
+            each["category"],
+            evidence_ids(each["evidence"], known),
+            str(each.get("answer", "")),
+        )
         for each in sample["qa"]
     ]
     return Conversation(

@@ -19,6 +19,8 @@ def locomo_tables(lines: Lines) -> Iterator[str]:
         yield _contenders(whole)
         yield _by(lines, "category", [c for c in _CATEGORIES if select(lines, category=c)])
         yield _by(lines, "conversation", _conversations(lines))
+    if blocks := select(lines, "locomo.block"):
+        yield _blocks(blocks)
     if checked := select(lines, "cross-validated", conversation="all", category="all"):
         yield _cross_validated(lines, checked[0])
     for line in select(lines, "missing"):
@@ -32,6 +34,22 @@ def _contenders(whole: Lines) -> str:
         between = f"{share(line['lowest'])} to {share(line['highest'])}"
         figures = [share(line[score]) for score in _SCORES]
         rows.append([line["library"], line["call"], *figures, str(line["tokens"]), between])
+    return table(head, rows)
+
+
+def _blocks(blocks: Lines) -> str:
+    head = ["the block", "questions", "evidence", "answer's words", "told nothing", "tokens"]
+    shares = ("evidence", "answer_words", "nothing")
+    rows = [
+        [
+            line["category"],
+            str(line["questions"]),
+            *(share(line[name]) for name in shares),
+            str(line["tokens"]),
+        ]
+        for line in blocks
+        if line["questions"]
+    ]
     return table(head, rows)
 
 

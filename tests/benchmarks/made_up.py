@@ -70,7 +70,7 @@ SAMPLES: list[dict[str, Any]] = [
         },
         "qa": [
             asked("How long did the sourdough rise?", 4, "D1:1"),
-            asked("What did Ruben burn?", 4, "D1:2"),
+            asked("What did Ruben burn?", 4, "D1:2") | {"answer": "His thumb, with aloe"},
         ],
         "observation": {
             "session_1_observation": {"Ruben": [["Ruben burnt a thumb on the oven.", "D1:2"]]}

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from benchmarks import locomo
-from benchmarks.locomo_contenders import CONTENDERS, Contender, contenders, kept
+from benchmarks.locomo_blocks import read_in_blocks, words_in
+from benchmarks.locomo_contenders import CONTENDERS, Contender, Ours, contenders, kept
 from benchmarks.locomo_data import Conversation, evidence_ids, read, renamed
 from benchmarks.locomo_weights import Parts, chosen_elsewhere, contributions, fit
 from benchmarks.retrieval_scores import Answer, curve, scores, spread
@@ -165,6 +166,25 @@ def test_the_command_prints_a_json_object_a_line_and_tables(
     assert [line["contender"] for line in lines if line["name"] == "missing"] == ["mem0"]
     assert "mem0 is left out: No module named 'mem0'" in tables
     assert "| langgraph_memory | Memory.recall |" in tables
+    assert "| the block | questions | evidence |" in tables
+
+
+def test_the_block_of_a_node_is_looked_through_for_evidence_and_for_the_answer(
+    conversations: list[Conversation],
+) -> None:
+    with kept(lambda: Ours(HASHING), conversations[1:]) as ours:
+        lines = {line["category"]: line for line in read_in_blocks(ours, conversations[1:])}
+    assert lines["single-hop"]["questions"] == 2
+    assert lines["single-hop"]["evidence"] == 1
+    assert lines["single-hop"]["tokens"] > 0
+    assert lines["multi-hop"]["evidence"] is None
+
+
+def test_words_of_an_answer_are_looked_for_in_lines_alone() -> None:
+    block = "<memory>\nRelevant bread:\n- [2024-06-20] Oda: rye again\n</memory>"
+    assert words_in("the rye bread", block) == 0.5
+    assert words_in("the", block) is None
+    assert words_in("rye", "") == 0
 
 
 def test_a_file_that_is_not_there_is_said(
