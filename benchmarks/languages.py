@@ -9,6 +9,8 @@ notes; those of `zh_everyday` are asked as people ask. Beside it stands the cosi
 embedder alone. Each line on stdout is a JSON object; tables follow on stderr.
 `hit@3` is the share of the questions for which a right note is among the first three.
 
+Sets with an `aliases_*.jsonl` are asked again with these, by halves.
+
 Follow-ups ("and the other one?") are asked in three ways: the last message alone; with the answer
 that it follows; and as the nodes of a graph ask, with the floor: both, by turns.
 """
@@ -21,6 +23,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.locomo import embedder_of
 from benchmarks.retrieval_scores import Line, mean
-from benchmarks.retrieval_tables import followups_table, languages_table
+from benchmarks.retrieval_tables import aliases_table, followups_table, languages_table
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.embedding import Embed, Embedder
 from langgraph_memory.followups import in_turn, queries_of
@@ -54,6 +57,8 @@ class NoteSet:
     """Or the name of a further set in a language."""
     notes: Mapping[str, str]
     questions: Sequence[tuple[str, frozenset[str]]]
+    halves: Sequence[str] = ()
+    """Of the questions: "a" is to choose with, "b" to report."""
 
 
 class NoteMemory:
@@ -63,10 +68,16 @@ class NoteMemory:
         self.memory = Memory(ChromaStore.in_memory(embed=embed))
         self._names: dict[str, str] = {}
 
-    def keep(self, user: str, notes: Mapping[str, str]) -> None:
+    def keep(
+        self,
+        user: str,
+        notes: Mapping[str, str],
+        aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
         """Remember the notes of one user."""
         for name, text in notes.items():
-            self._names[self.memory.remember(text, user=user).record.id] = name
+            change = self.memory.remember(text, user=user, aliases=aliases.get(name, ()))
+            self._names[change.record.id] = name
 
     def recall(
         self, query: str, user: str, limit: int = LIMIT, min_relevance: float | None = 0.0
@@ -88,7 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for line in measure(embed):
         lines.append({**line, "embedder": options.embed or "default"})
         print(json.dumps(lines[-1]), flush=True)
-    print(languages_table(lines), followups_table(lines), sep="\n\n", file=sys.stderr)
+    tables = (languages_table(lines), aliases_table(lines), followups_table(lines))
+    print(*tables, sep="\n\n", file=sys.stderr)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -111,15 +123,32 @@ def measure(embed: Embed | None) -> Iterator[Line]:
             noted.keep(language, notes.notes)
             for call, found in (("Memory.recall", _recalled), ("cosine alone", _dense(embed))):
                 yield {"name": "language", "call": call, **_line(language, found(noted, notes))}
+            yield from with_aliases(noted, notes)
         yield from followups(noted)
+
+
+def with_aliases(noted: NoteMemory, notes: NoteSet) -> Iterator[Line]:
+    """Yield what comes back by halves, as it is and with the aliases that a set has."""
+    file = f"aliases_{notes.language}.jsonl"
+    if not (SETS / file).exists():
+        return
+    aliases = {row["id"]: row["aliases"] for row in read(file)}
+    user = f"{notes.language}, with aliases"
+    noted.keep(user, notes.notes, aliases)
+    for half in sorted(set(notes.halves)):
+        asked = [q for q, of in zip(notes.questions, notes.halves, strict=True) if of == half]
+        for name in (notes.language, user):
+            found = _recalled(noted, NoteSet(name, notes.notes, asked))
+            yield {"name": "aliases", "half": half, **_line(name, found)}
 
 
 def note_set(language: str) -> NoteSet:
     """Read the set of one language, or another by its name."""
     rows = read(f"recall_{language}.jsonl")
     notes = {row["id"]: row["text"] for row in rows if row["kind"] == "note"}
-    asked = [(r["text"], frozenset(r["answers"])) for r in rows if r["kind"] == "question"]
-    return NoteSet(language, notes, asked)
+    asked = [row for row in rows if row["kind"] == "question"]
+    questions = [(row["text"], frozenset(row["answers"])) for row in asked]
+    return NoteSet(language, notes, questions, [row.get("half", "") for row in asked])
 
 
 def read(name: str) -> list[dict[str, Any]]:

@@ -93,6 +93,13 @@ def languages_table(lines: Lines) -> str:
     return table(["hit@1 / hit@3", *languages], rows)
 
 
+def aliases_table(lines: Lines) -> str:
+    """Return the table of the sets with aliases, without and with them."""
+    found = select(lines, "aliases")
+    rows = [[line["language"], line["half"], str(line["questions"]), _hits(line)] for line in found]
+    return table(["set", "half", "questions", "hit@1 / hit@3"], rows)
+
+
 def followups_table(lines: Lines) -> str:
     """Return the table of the follow-ups."""
     found = select(lines, "followup")

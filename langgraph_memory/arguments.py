@@ -124,6 +124,7 @@ def note(
     importance: float,
     pinned: bool,
     metadata: Mapping[str, Any] | None,
+    aliases: Iterable[str],
     sources: Sequence[str],
     project: str | None,
     agent: str | None,
@@ -141,6 +142,7 @@ def note(
         importance=checks.unit("importance", importance),
         pinned=checks.flag("pinned", pinned),
         metadata={} if metadata is None else checks.metadata(metadata),
+        aliases=checks.aliases(aliases, redact),
         sources=checks.ids("sources", sources),
         author=check_id("user", user),
         created_at=now,
@@ -212,6 +214,7 @@ def edits(
     importance: float | None,
     pinned: bool | None,
     metadata: Mapping[str, Any] | None,
+    aliases: Iterable[str] | None,
     redact: Redact,
 ) -> dict[str, Any]:
     """Return the fields of a note that are to be changed."""
@@ -227,6 +230,8 @@ def edits(
         changes["pinned"] = checks.flag("pinned", pinned)
     if metadata is not None:
         changes["metadata"] = checks.metadata(metadata)
+    if aliases is not None:
+        changes["aliases"] = checks.aliases(aliases, redact)
     if not changes:
         raise ConfigurationError("nothing to edit: pass text=, kind=, importance=, ...")
     return changes

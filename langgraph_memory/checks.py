@@ -10,6 +10,7 @@ from dataclasses import fields
 from numbers import Real
 from typing import Any
 
+from langgraph_memory.aliases import MAX_ALIASES, MAX_CHARACTERS, united
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.operations import value_filter
@@ -25,6 +26,21 @@ def text(name: str, given: object, redact: Redact) -> str:
     if not isinstance(given, str) or not given.strip():
         raise ConfigurationError(f"{name}= is a non-empty text, got {given!r}")
     return redact(replace_surrogates(given)).strip()
+
+
+def aliases(given: object, redact: Redact) -> tuple[str, ...]:
+    """Return the other words of a note as they are kept, each once."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigurationError(f"aliases= is a sequence of texts such as ('k8s',), got {given!r}")
+    kept = [text("aliases", alias, redact) for alias in given]
+    if len(kept) > MAX_ALIASES:
+        raise ConfigurationError(f"aliases= are {MAX_ALIASES} at most, got {len(kept)}")
+    if (longest := max(map(len, kept), default=0)) > MAX_CHARACTERS:
+        raise ConfigurationError(
+            f"aliases= are of {MAX_CHARACTERS} characters at most, got one of {longest}: they are "
+            "other words for the note, such as 'k8s'; what else it says belongs into its text"
+        )
+    return united(kept)
 
 
 def any_text(name: str, given: object, redact: Redact) -> str:

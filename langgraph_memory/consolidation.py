@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 
+from langgraph_memory.aliases import united
 from langgraph_memory.merging import Merge
 from langgraph_memory.ranking import recency
 from langgraph_memory.reconcile import recorded, retired
@@ -206,6 +207,7 @@ def merged(notes: Sequence[Note], now: datetime, text: str | None = None) -> Bat
         mentions=sum(note.mentions for note in notes),
         sources=tuple(dict.fromkeys(id for note in notes for id in note.sources)),
         metadata={key: value for note in (*others, best) for key, value in note.metadata.items()},
+        aliases=united(*(note.aliases for note in notes)),
         created_at=min(note.created_at for note in notes),
         updated_at=max(note.updated_at for note in notes),
     )

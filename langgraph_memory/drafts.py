@@ -325,6 +325,7 @@ def _note(owner: Owner, candidate: Candidate, said: datetime, status: Status) ->
         kind=candidate.kind,
         slot=candidate.slot,
         importance=candidate.importance,
+        aliases=candidate.aliases,
         status=status,
         author=owner.id,
         created_at=said,

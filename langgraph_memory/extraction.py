@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from langgraph_memory.aliases import proposed, united
 from langgraph_memory.answers import clean, items_of
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.instructions import EXTRACTION, escaped
@@ -57,6 +58,8 @@ class Candidate:
     """The end of the last day on which it holds, if there is one."""
     sources: tuple[str, ...]
     """Ids of the message records that it comes from."""
+    aliases: tuple[str, ...] = ()
+    """Other ways to ask for it, without facts of their own."""
 
 
 Accept = Callable[[Candidate], Candidate | None]
@@ -74,6 +77,9 @@ class ExtractedNote(BaseModel):
     importance: float = Field(description="0 trivial, 0.5 useful, 1 critical")
     valid_from: str | None = Field(description="YYYY-MM-DD if it begins to hold later, or null")
     valid_until: str | None = Field(description="YYYY-MM-DD, the last day it is of use, or null")
+    aliases: list[str] = Field(
+        default_factory=list, description="Up to five short ways in which the user may ask for it"
+    )
 
 
 class Extracted(BaseModel):
@@ -239,18 +245,20 @@ def _candidate(
     said = source.created_at
     begins = _day(fields.get("valid_from"), zone)
     ends = _day(fields.get("valid_until"), zone)
+    slot = slot_of(fields.get("slot"), redact)
     starts = max(said, begins) if begins is not None else said
     over = None if ends is None else _next_day(ends, zone)
     return Candidate(
         text=_dated(text, said.astimezone(zone)),
         kind=kind if kind in KINDS else "fact",
-        slot=slot_of(fields.get("slot"), redact),
+        slot=slot,
         importance=importance_of(fields.get("importance")),
         quote=redact(quote),
         said_by=source.role,
         valid_from=starts,
         valid_until=over if over is not None and over > starts else None,
         sources=(source.id,),
+        aliases=proposed(fields.get("aliases"), [text, slot or "", quote], redact),
     )
 
 
@@ -359,9 +367,12 @@ def _checked(candidate: Candidate) -> Candidate:
         raise ConfigurationError(f"accept= returned an unknown kind: {candidate.kind!r}")
     if not isinstance(candidate.slot, str | None):
         raise ConfigurationError(f"accept= returned a slot that is no text: {candidate.slot!r}")
+    if not all(isinstance(alias, str) for alias in candidate.aliases):
+        raise ConfigurationError(f"accept= returned aliases that are no texts: {candidate!r}")
     return replace(
         candidate,
         text=clean(candidate.text),
         slot=clean(candidate.slot or "") or None,
         importance=importance_of(candidate.importance),
+        aliases=united(map(clean, candidate.aliases)),
     )

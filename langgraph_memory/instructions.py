@@ -45,6 +45,9 @@ have two allergies, so an allergy has none.
 otherwise null.
 - valid_until: the last day on which it is of use (the end of a journey, the day of an appointment \
 or a deadline); otherwise null.
+- aliases: up to five short ways in which the user may ask for this note one day, in the language \
+of the note and in other words than its own: what it is called otherwise, a question that it \
+answers. No number, date or name that is not in the note; an empty list where nothing comes to mind.
 One note for one thing: never the same in two wordings, never two things in one.
 
 Examples
@@ -55,7 +58,8 @@ Porto till Sunday, so send the report to her printer, haha. What does "ristretto
 like a lungo.</message>
 {"notes": [{"message": 1, "quote": "I'll be at my mother's in Porto till Sunday", "text": "The \
 user is at their mother's in Porto until Sunday, 14 September 2025.", "kind": "fact", "slot": \
-null, "importance": 0.4, "valid_from": null, "valid_until": "2025-09-14"}]}
+null, "importance": 0.4, "valid_from": null, "valid_until": "2025-09-14", "aliases": \
+["Where am I staying?", "family visit"]}]}
 
 <message n="1" role="user" time="2025-09-12 Friday 14:00">Book the small room. No wait, the big \
 one. And from now on write dates as 2025-09-12 in all my documents.</message>
@@ -63,18 +67,20 @@ one. And from now on write dates as 2025-09-12 in all my documents.</message>
 send Karla the list every Friday, as you wished.</message>
 {"notes": [{"message": 1, "quote": "from now on write dates as 2025-09-12 in all my documents", \
 "text": "Dates in the user's documents are to be written as in 2025-09-12.", "kind": \
-"instruction", "slot": "date format", "importance": 0.6, "valid_from": null, "valid_until": null}, \
-{"message": 2, "quote": "I will also send Karla the list every Friday", "text": "The assistant \
-sends Karla the list every Friday.", "kind": "instruction", "slot": null, "importance": 0.6, \
-"valid_from": null, "valid_until": null}]}
+"instruction", "slot": "date format", "importance": 0.6, "valid_from": null, "valid_until": null, \
+"aliases": ["How do I want days written?"]}, {"message": 2, "quote": "I will also send Karla the \
+list every Friday", "text": "The assistant sends Karla the list every Friday.", "kind": \
+"instruction", "slot": null, "importance": 0.6, "valid_from": null, "valid_until": null, \
+"aliases": ["Who gets the list?", "weekly mail"]}]}
 
 <message n="1" role="user" time="2025-09-15 Monday 20:10">我对青霉素过敏，下周三下午三点要去复查。\
 我姐觉得我应该换医院，再说吧。</message>
 <message n="2" role="assistant" time="2025-09-15 Monday 20:10">好的，祝复查顺利！</message>
 {"notes": [{"message": 1, "quote": "我对青霉素过敏", "text": "用户对青霉素过敏。", "kind": "fact", \
-"slot": null, "importance": 1.0, "valid_from": null, "valid_until": null}, {"message": 1, "quote": \
-"下周三下午三点要去复查", "text": "用户2025年9月24日（周三）下午三点去复查。", "kind": "decision", \
-"slot": null, "importance": 0.7, "valid_from": null, "valid_until": "2025-09-24"}]}
+"slot": null, "importance": 1.0, "valid_from": null, "valid_until": null, "aliases": \
+["有什么药不能用？", "药物禁忌"]}, {"message": 1, "quote": "下周三下午三点要去复查", "text": \
+"用户2025年9月24日（周三）下午三点去复查。", "kind": "decision", "slot": null, "importance": 0.7, \
+"valid_from": null, "valid_until": "2025-09-24", "aliases": ["我什么时候去医院？", "看医生"]}]}
 
 <message n="1" role="user" time="2025-09-16 Tuesday 11:00">Thanks, that did it! Could you shorten \
 it a bit?</message>

@@ -58,6 +58,8 @@ def put_op(record: Record, ttl: float | None = None) -> PutOp:
     index: Literal[False] | list[str] = False if unsearched else ["search_text"]
     if isinstance(record, Episode) and record.task != value["search_text"]:
         index = ["search_text", "task"]  # what was asked is found also where much was done
+    if isinstance(record, Note) and record.aliases:
+        index = ["search_text", "search_aliases"]
     return PutOp(namespace, record.id, value, index, ttl)
 
 

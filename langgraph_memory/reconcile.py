@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from langgraph_memory.aliases import united
 from langgraph_memory.lexical import tokens
 from langgraph_memory.records import (
     Change,
@@ -22,7 +23,8 @@ from langgraph_memory.similarity import says_the_same
 UNDOABLE = 10
 """How many changes of one version can be undone, beside the one that made it."""
 
-_BOOKKEEPING = {"updated_at", "revision", "replaced", "reason", "search_text", "slot_digest"}
+_BOOKKEEPING = {"updated_at", "revision", "replaced", "reason"}
+_BOOKKEEPING |= {"search_text", "search_aliases", "slot_digest"}
 
 
 def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) -> list[Change]:
@@ -203,6 +205,7 @@ def _completed(note: Note, candidate: Note) -> list[Change]:
         slot=note.slot or candidate.slot,
         quote=note.quote or candidate.quote,
         importance=max(note.importance, candidate.importance),
+        aliases=united(note.aliases, candidate.aliases),
         valid_until=note.valid_until or candidate.valid_until,
     )
     return [] if whole == note else [recorded(Change("update", whole, note, "read again"))]
@@ -236,6 +239,7 @@ def _joined(note: Note, other: Note) -> Note:
         first,
         slot=first.slot or second.slot,
         importance=max(first.importance, second.importance),
+        aliases=united(first.aliases, second.aliases),
         valid_until=first.valid_until or second.valid_until,
         sources=tuple(dict.fromkeys((*first.sources, *second.sources))),
     )
@@ -258,13 +262,15 @@ def decide(
     now = candidate.updated_at
     if twin is not None and (holder is None or holder == twin):
         if twin.is_over(now):
-            return [_supersede(twin, candidate, "said again after it was over")]
+            again = replace(candidate, aliases=united(candidate.aliases, twin.aliases))
+            return [_supersede(twin, again, "said again after it was over")]
         return [_reinforce(twin, candidate, now)]
     if holder is None:
         return [Change("add", replace(candidate, id=free_id(candidate, taken)))]
-    change = _supersede(holder, candidate)
     if twin is None:
-        return [change]
+        return [_supersede(holder, candidate)]
+    aliases = united(candidate.aliases, twin.aliases)
+    change = _supersede(holder, replace(candidate, aliases=aliases))
     return [change, retired(twin, change.record, now)]
 
 
@@ -345,6 +351,7 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
         importance=max(note.importance, candidate.importance),
         pinned=note.pinned or candidate.pinned,
         metadata={**note.metadata, **candidate.metadata},
+        aliases=united(note.aliases, candidate.aliases),
         updated_at=max(note.updated_at, now),
         valid_until=candidate.valid_until or note.valid_until,
         sources=tuple(dict.fromkeys((*note.sources, *candidate.sources))),

@@ -135,6 +135,8 @@ class Note(_Stored):
     """Whether it is in every prompt."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """JSON values of the caller's own."""
+    aliases: tuple[str, ...] = ()
+    """Other ways to say it, or to ask for it: it is found by them, and they are not shown."""
     status: Status = "active"
     version: int = 1
     """Counts the texts that this note has had; older ones are kept as `id@1`, `id@2`, ..."""
@@ -181,12 +183,19 @@ class Note(_Stored):
         return self.valid_until is not None and self.valid_until <= at
 
     def to_value(self) -> dict[str, Any]:
-        """Return the note as a JSON dict, with the digests by which others like it are found."""
+        """Return the note as a JSON dict, with the digests by which others like it are found.
+
+        Its aliases are embedded together with the text, as a second text: alone they are so short
+        that they come near to any question (docs/writing.md), and in the one text they would
+        dilute it.
+        """
+        text = self.text if self.slot is None else f"{self.slot}: {self.text}"
         return {
             **_Stored.to_value(self),
             "metadata": deepcopy(dict(self.metadata)),
             "replaced": deepcopy(list(self.replaced)),
-            "search_text": self.text if self.slot is None else f"{self.slot}: {self.text}",
+            "search_text": text,
+            "search_aliases": "\n".join((text, *self.aliases)) if self.aliases else None,
             "text_digest": text_digest(self.kind, self.text),
             "slot_digest": None if self.slot is None else slot_digest(self.slot),
         }

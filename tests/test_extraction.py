@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from langgraph_memory import Candidate, ConfigurationError, Message
+from langgraph_memory.aliases import proposed
 from langgraph_memory.answers import UnreadableAnswer
 from langgraph_memory.extraction import (
     MAX_CANDIDATES,
@@ -25,7 +26,7 @@ from langgraph_memory.extraction import (
     request,
 )
 from langgraph_memory.instructions import EXTRACTION
-from langgraph_memory.redaction import redact_secrets
+from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.scope import Owner
 
 SAID_AT = datetime(2026, 3, 7, 18, 40, tzinfo=UTC)  # a Saturday
@@ -102,6 +103,8 @@ def test_the_examples_of_the_prompt_are_what_the_code_accepts() -> None:
             assert set(note) == set(ExtractedNote.model_fields)
             ExtractedNote.model_validate(note)
             assert note["quote"] in EXTRACTION.replace("\\\n", "")
+            said = [note["text"], note["slot"] or "", note["quote"]]
+            assert proposed(note["aliases"], said, no_redaction) == tuple(note["aliases"])
 
 
 def test_a_speakers_name_stays_a_name() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +36,7 @@ class Notes(Verbs):
         importance: float = 0.5,
         pinned: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] = (),
         sources: Sequence[str] = (),
         project: str | None = None,
         agent: str | None = None,
@@ -53,6 +54,8 @@ class Notes(Verbs):
             importance: 0 (trivial) to 1 (critical).
             pinned: Whether the note is in every prompt.
             metadata: JSON values of your own, to filter by.
+            aliases: Up to ten other ways to say it, or to ask for it, such as "k8s"; of 200
+                characters at most. It is found by them; they are in no prompt.
             sources: Ids of the messages that it comes from.
             project: The project that the note belongs to, instead of the user.
             agent: The agent that the note belongs to, instead of the user.
@@ -68,6 +71,7 @@ class Notes(Verbs):
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            aliases=aliases,
             sources=sources,
             project=project,
             agent=agent,
@@ -90,6 +94,7 @@ class Notes(Verbs):
         importance: float = 0.5,
         pinned: bool = False,
         metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] = (),
         sources: Sequence[str] = (),
         project: str | None = None,
         agent: str | None = None,
@@ -103,6 +108,7 @@ class Notes(Verbs):
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            aliases=aliases,
             sources=sources,
             project=project,
             agent=agent,
@@ -125,6 +131,7 @@ class Notes(Verbs):
         importance: float | None = None,
         pinned: bool | None = None,
         metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] | None = None,
         project: str | None = None,
         agent: str | None = None,
     ) -> Change:
@@ -140,6 +147,7 @@ class Notes(Verbs):
             importance: 0 (trivial) to 1 (critical).
             pinned: Whether it is in every prompt.
             metadata: In place of all that it has.
+            aliases: In place of all that it has; `()` takes them away.
             project: The project whose note it is, instead of the user.
             agent: The agent whose note it is, instead of the user.
 
@@ -154,6 +162,7 @@ class Notes(Verbs):
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            aliases=aliases,
             redact=self.redact,
         )
         with OWNER_LOCKS.hold(owner):
@@ -173,6 +182,7 @@ class Notes(Verbs):
         importance: float | None = None,
         pinned: bool | None = None,
         metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] | None = None,
         project: str | None = None,
         agent: str | None = None,
     ) -> Change:
@@ -184,6 +194,7 @@ class Notes(Verbs):
             importance=importance,
             pinned=pinned,
             metadata=metadata,
+            aliases=aliases,
             redact=self.redact,
         )
         async with OWNER_LOCKS.ahold(owner):

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from benchmarks import languages
-from benchmarks.languages import NoteMemory, NoteSet, followups, measure
+from benchmarks.languages import NoteMemory, NoteSet, followups, measure, with_aliases
+from langgraph_memory.aliases import proposed
+from langgraph_memory.redaction import no_redaction
 from langgraph_memory.testing import HashingEmbeddings
 
 NOTES = {
@@ -72,6 +74,32 @@ def test_the_command_prints_a_json_object_a_line_and_tables(
     assert {line["embedder"] for line in lines} == {"hashing"}
     assert "| hit@1 / hit@3 | en |" in tables
     assert "| with the answer before it | en | 1 | 1.000 / 1.000 |" in tables
+
+
+def test_a_set_with_aliases_is_asked_again_with_them_by_halves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notes = NoteSet("zh_everyday", NOTES, [("walnuts in sport", frozenset({"n1"}))] * 2, ["a", "b"])
+    monkeypatch.setattr(
+        languages, "read", lambda name: [{"id": "n1", "aliases": ["walnuts in sport"]}]
+    )
+    noted = NoteMemory(HashingEmbeddings())
+    with noted.memory:
+        noted.keep("zh_everyday", NOTES)
+        lines = list(with_aliases(noted, notes))
+    assert [(line["half"], line["language"], line["questions"]) for line in lines] == [
+        (half, name, 1) for half in "ab" for name in ("zh_everyday", "zh_everyday, with aliases")
+    ]
+    assert [line["hit@1"] for line in lines] == [0, 1, 0, 1]
+
+
+def test_the_aliases_of_a_set_are_of_its_notes() -> None:
+    aliases = {row["id"]: row["aliases"] for row in languages.read("aliases_zh_everyday.jsonl")}
+    notes = languages.note_set("zh_everyday").notes
+    assert aliases.keys() == notes.keys()
+    for id, given in aliases.items():
+        assert proposed(given, [notes[id]], no_redaction) == tuple(given)
+        assert len(given) == 3
 
 
 @pytest.mark.parametrize("language", languages.NOTE_SETS)
