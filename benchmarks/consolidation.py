@@ -15,6 +15,9 @@ counts the groups in which the note that is left says what all say, of those whe
 - `guarded .85`, ...: ... if kinds, slots and numbers do not keep them apart;
 - `asked`: what stands in one group of what a model is asked about; its recall is the most that the
   best model can have.
+
+Where there is a `narrower.jsonl`, of pairs in which one note has a condition more than the other, a
+line for each language has the share of them that stay `apart` without a model.
 """
 
 from __future__ import annotations
@@ -77,6 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for half in options.half:
         for line in measure([memory for memory in memories if memory.half == half], band):
             print(json.dumps({"half": half, **line}))
+    if (labelled.SETS / "narrower.jsonl").exists():
+        for line in kept_apart(labelled.read("narrower.jsonl")):
+            print(json.dumps(line))
 
 
 def labelled_memories(embedder: Embedder) -> list[Labelled]:
@@ -159,6 +165,18 @@ def score(memories: Sequence[Labelled], merged: Sequence[Sequence[Sequence[Note]
 
 def _pairs(groups: Iterable[Sequence[str]]) -> set[Pair]:
     return {pair for group in groups for pair in combinations(sorted(group), 2)}
+
+
+def kept_apart(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    """Yield for each language how many pairs of a general and a narrower note stay two."""
+    for language in (*dict.fromkeys(pair["language"] for pair in pairs), "all"):
+        chosen = [pair for pair in pairs if language in (pair["language"], "all")]
+        apart = sum(
+            not any(repeated([note(pair["general"], None), note(pair["narrower"], None)]))
+            for pair in chosen
+        )
+        share = round(apart / len(chosen), 3)
+        yield {"way": "rule", "language": language, "narrower": len(chosen), "apart": share}
 
 
 def table(memories: Sequence[Labelled], band: Band) -> str:

@@ -16,7 +16,7 @@ from langgraph_memory.testing import ManualClock
 USER = "c-2291"
 NOTES = {
     "Has a dog": 0.5,
-    "The user has a dog called Bruno.": 0.5,
+    "The user has a dog.": 0.5,
     "Asked for the way to the station": 0.15,
     "Is allergic to nuts": 0.9,
 }

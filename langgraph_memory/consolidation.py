@@ -19,11 +19,14 @@ from langgraph_memory.merging import Merge
 from langgraph_memory.ranking import recency
 from langgraph_memory.reconcile import recorded, retired
 from langgraph_memory.records import Change, Note, normalise
-from langgraph_memory.repetition import are_apart, best_first, repeated
+from langgraph_memory.repetition import (
+    are_apart,
+    best_first,
+    is_kept_anyway,
+    repeated,
+    same_words,
+)
 from langgraph_memory.versions import archived, taken_apart
-
-CRITICAL = 0.8
-"""The importance from which on a note never fades, and is never put away for want of room."""
 
 USEFUL = 0.5
 """The importance from which on saying a note again renews it. `remember` gives it by default."""
@@ -165,11 +168,6 @@ def least_useful(
     return spare[: max(len(found) - max_notes, 0)]
 
 
-def is_kept_anyway(note: Note) -> bool:
-    """Whether a note is pinned or critical: only what is over, or said again, is put away then."""
-    return note.pinned or note.importance >= CRITICAL
-
-
 def _holds_until_taken_back(note: Note) -> bool:
     return note.kind == "instruction" or note.slot is not None
 
@@ -245,8 +243,13 @@ class _Work:
         notes = [note for note in current if note is not None]
         if any(are_apart(one, other, self.apart) for one, other in combinations(notes, 2)):
             return
-        if list(map(_told, notes)) == list(map(_told, merge.notes)):
-            self._apply(merged(best_first(notes), self.now, merge.text))
+        if list(map(_told, notes)) != list(map(_told, merge.notes)):
+            return
+        best, *others = best_first(notes)
+        if not is_kept_anyway(best):
+            self._apply(merged([best, *others], self.now, merge.text))
+        elif same_words(merge.text, best.text) and not any(map(is_kept_anyway, others)):
+            self._apply(merged([best, *others], self.now))
 
     def _apply(self, batch: Batch) -> None:
         self.batches.append(batch)

@@ -121,6 +121,8 @@ Leave apart, too, whatever you are in doubt about.
 - text: one sentence that holds all that these notes say, and nothing else: in their language, \
 with their names, numbers and dates, in the third person. Where one of the notes says everything, \
 copy it.
+- A note with keep="yes" is never worded anew or narrowed: where it says all that the others say, \
+copy it; otherwise leave it apart. Two such notes stay apart.
 
 Example
 group 1

@@ -24,7 +24,7 @@ from langgraph_memory.instructions import MERGING, escaped
 from langgraph_memory.lexical import query_tokens, tokens
 from langgraph_memory.operations import get_op, put_op, read_record
 from langgraph_memory.records import Extraction, Note, long_date, normalise, record_id
-from langgraph_memory.repetition import may_be_one
+from langgraph_memory.repetition import is_kept_anyway, may_be_one
 from langgraph_memory.scope import Owner
 
 MAX_NOTES = 40
@@ -179,9 +179,15 @@ def _near(
 
 
 def may_say_the_same(note: Note, other: Note) -> bool:
-    """Whether a model is worth asking; notes of which each has a number of its own differ."""
+    """Whether a model is worth asking.
+
+    Notes of which each has a number of its own differ, and of two that are pinned or critical
+    neither gives way.
+    """
+    if not may_be_one(note, other) or (is_kept_anyway(note) and is_kept_anyway(other)):
+        return False
     one, two = _numbers(note.text), _numbers(other.text)
-    return may_be_one(note, other) and (one <= two or two <= one)
+    return one <= two or two <= one
 
 
 def _numbers(text: str) -> set[int]:
@@ -200,7 +206,8 @@ def request(question: Question) -> list[BaseMessage]:
         for note in group:
             number += 1
             date = long_date(note.updated_at)
-            lines.append(f'<note n="{number}" date="{date}">{escaped(note.text)}</note>')
+            keep = ' keep="yes"' if is_kept_anyway(note) else ""
+            lines.append(f'<note n="{number}" date="{date}"{keep}>{escaped(note.text)}</note>')
     return [SystemMessage(MERGING), HumanMessage("\n".join(lines))]
 
 

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from langgraph_memory.aliases import united
-from langgraph_memory.lexical import tokens
 from langgraph_memory.records import (
     Change,
     Note,
@@ -18,6 +17,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
+from langgraph_memory.repetition import same_words
 from langgraph_memory.similarity import says_the_same
 
 UNDOABLE = 10
@@ -77,11 +77,11 @@ def collapse(candidates: Iterable[Note]) -> list[Note]:
 
 
 def _says_no_more(candidate: Note, note: Note) -> bool:
-    """Whether two candidates word what was said once in the same words, but for small ones."""
+    """Whether two candidates word what was said once in the same words."""
     quotes = {normalise(candidate.quote), normalise(note.quote)}
     if len(quotes) > 1 or quotes == {""}:
         return False
-    return sorted(tokens(candidate.text)) == sorted(tokens(note.text))
+    return same_words(candidate.text, note.text)
 
 
 def plan_batch(

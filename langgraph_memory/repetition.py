@@ -1,24 +1,27 @@
-"""Which of an owner's notes say the same in nearly the same words: a pure rule over all of them.
+"""Which of an owner's notes say the same in the same words: a pure rule over all of them.
 
-It merges without anybody being asked, so it has to be right where a cosine is wrong ("allergic to
-hazelnuts" and "to walnuts" are at .95). Two notes say the same if they have the same words but for
-small ones, in the same order or with the end put first; or if one begins with all the words of the
-other and adds a detail. What adds "only", "not" or the like is another statement, and so is a
-detail in a language whose words for that are not listed.
-`benchmarks/consolidation.py` has the figures.
+It merges without anybody being asked, so nothing may be lost by it. Two notes say the same if they
+are equal but for case, punctuation, articles and the like, the endings of plurals and of verbs, a
+time or place put first, and who it is that every note is about ("The user ...", "我..."). A word
+more is another statement: "Allergic to nuts" is not "Allergic to nuts in raw form". What is pinned
+or critical gives way to nothing. `benchmarks/consolidation.py` has the figures.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from langgraph_memory.lexical import tokens
 from langgraph_memory.records import Note, normalise
 from langgraph_memory.similarity import wording
+
+CRITICAL = 0.8
+"""The importance from which on a note never fades, never gives way to one that says the same, and
+is never put away for want of room."""
 
 _LONGEST = 500
 """Characters of a note whose words are compared; a longer one is no sentence, and has to be equal
@@ -26,42 +29,47 @@ but for case, white space and its end."""
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
-_POSSESSIVE = re.compile(r"'s\b|(?<=s)'(?=\s|$)")
-_AROUND_WORDS = "\"'“”‘’()（）「」,;:，；：、!"
-_BREAKS = frozenset(",;:，；：、(（")
-_SMALL = frozenset(
-    "a an the is are am be do does of in on at it where there that i my user".split()
+_MARKS = ",;:()（）「」“”，：；、!"
+_QUOTES = "\"'‘’"
+_END = re.compile(r"(?<=[\w)」”\"'])[.!。]+$")
+_FRONT = re.compile(
+    r"^((?:in|on|at|by|for|from|with|without|during|before|after|since|until|when|if|every|each)\b"
+    r"[^,]*), *([^,]+)$",
+    re.IGNORECASE,
 )
-_SMALL_CHINESE = "的"
-_NEGATIONS = frozenset("no not never".split())
-_BEGINS_A_DETAIL = frozenset(
-    """a an the as at by for from in into of on to with and because since called named about above
-    near during per which who whose that where""".split()
+_VERB = (
+    r"(?:(?:is|has|can|cannot|can't|could|will|would|should|must|may|had|did|never|always|not)\b"
+    r"|[a-z]+(?:s|ed)\b(?! (?:are|were|have|must|should|can|may|will)\b))"
 )
-_RESTRICTS = " ".join(
-    (
-        "only just no not never without nothing none neither nor except unless less than but if",
-        "when while until till instead anymore formerly used or hardly rarely seldom before after",
-        "too nur nicht kein keine keinen nichts nie niemals ohne ausser aber sondern wenn bis",
-        "statt selten kaum früher ne pas plus jamais sans sauf mais seulement si quand rarement",
-        "pero sino solo sólo sin excepto salvo menos nunca jamás cuando hasta mas só somente não",
-        "sem exceto quando até se ma non senza tranne mai finché maar alleen niet geen nooit",
-        "zonder behalve tenzij als tot ale tylko nie bez oprócz nigdy men bara inte aldrig utan",
-        "utom kun ikke uden undtagen но а только лишь не нет ни без кроме если никогда когда",
-        "пока редко раньше але тільки ні ama sadece değil hariç asla",
-    )
+_SUBJECT = re.compile(
+    rf"^(?:(?:the )?user(?:'s (?!guide|manual)| (?={_VERB}))|(?:i(?:'m| am)?|my) "
+    "|用户(?!们|名|数|组|端|量|表|界|群|账|密|信息|画像|反馈|权限|手册|增长|中心|协议|登录|注册|研究"
+    "|管理|行为|体验|服务|接口|模|系统)的?|我(?![们們国國])的?) *",
+    re.IGNORECASE,
 )
-"""Words that deny or narrow what was said before them, in European languages, as `normalise` has
-them. One too many keeps two notes apart; one too few merges "likes coffee" into its denial."""
+"""Who a note is about; not "The user interface is dark", 用户数据库."""
+_PARTICLES = re.compile(f"(?<=[{_CJK}])[了啦呀啊哦喔哟嘛]+$")
+"""With which Chinese ends a sentence; not 吗, 呢 and 吧, which ask and doubt."""
 
-_UNLISTED = "\u0370-\u03ff\u0590-\u0fff\u3040-\u30ff\uac00-\ud7af"
-"""Letters of Greek, Hebrew, Arabic, Indian languages, Thai, Japanese, Korean: what denies in them
-is not listed, or no word of its own."""
+_SMALL = frozenset("a an the is are do does 的".split())
+_ALIKE = {"never": "not", "has": "have", "goes": "go"}
 
-_CHANGES_THE_SENSE = re.compile(
-    rf"\b(?:{'|'.join(_RESTRICTS.split())})\b|[{_UNLISTED}]"
-    "|[不没沒無无非未别別勿只仅僅除但若却卻]|如果|以前|曾|很少|直到|可是|然而"
-)
+
+def is_kept_anyway(note: Note) -> bool:
+    """Whether a note is pinned or critical: it is put away only when it is over."""
+    return note.pinned or note.importance >= CRITICAL
+
+
+def same_words(text: str, other: str) -> bool:
+    """Whether two texts say the same in the same words.
+
+    Example:
+        >>> same_words("My sister lives in Graz", "The user's sister lives in Graz.")
+        True
+        >>> same_words("Allergic to nuts", "Allergic to nuts in raw form")
+        False
+    """
+    return wording(text) == wording(other) or _words(text) == _words(other)
 
 
 def may_be_one(note: Note, other: Note) -> bool:
@@ -72,10 +80,10 @@ def may_be_one(note: Note, other: Note) -> bool:
 
 
 def best_first(notes: Iterable[Note]) -> list[Note]:
-    """Return notes by what they tell: the longest first, then by who says it and what it is worth.
+    """Return notes by which of them is to be kept: what is pinned or critical, then the user's own.
 
-    Which of them is kept decides about the text alone: a note that is merged with others is pinned,
-    and as important, as any of them.
+    Then the longest, the most important, the newest. It decides about text and id alone: a note
+    that others are merged into is as important as any of them.
     """
     return sorted(notes, key=_goodness, reverse=True)
 
@@ -92,9 +100,10 @@ def are_apart(note: Note, other: Note, apart: Apart) -> bool:
 def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iterator[list[Note]]:
     """Yield the groups of two and more notes that say the same, in each the best note first.
 
-    Each of a group says no more than its best, compared with it directly: there are no chains. So
-    what is best in its group is like none of the others, and looking again finds nothing. The words
-    of an assistant do not take the place of a user's.
+    Each of a group says what its best says, compared with it directly: there are no chains. So
+    what is best in its group is like none of the others, and looking again finds nothing. What is
+    pinned or critical is nowhere but best, and the words of an assistant do not take the place of a
+    user's.
 
     Args:
         notes: Active notes of one owner.
@@ -108,23 +117,22 @@ def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iter
         ...     return Note(
         ...         id=text, owner=ana, text=text, created_at=now, updated_at=now, valid_from=now
         ...     )
-        >>> said = ["Has a dog.", "The user has a dog called Bruno.", "Has no dog."]
+        >>> said = ["Has a dog.", "The user has a dog", "Has a dog called Bruno.", "Has no dog."]
         >>> [[each.text for each in group] for group in repeated(map(note, said))]
-        [['The user has a dog called Bruno.', 'Has a dog.']]
+        [['The user has a dog', 'Has a dog.']]
     """
     groups: list[_Group] = []
     found: dict[Hashable, list[_Group]] = {}
     for note in best_first(notes):
-        wording = _wording(note.text)
         about = (note.kind, note.valid_until)
-        same, shorter = (about, "same", wording.key), (about, "shorter", wording.words)
-        near = (group for key in (same, shorter) for group in found.get(key, ()))
+        keys = ((about, wording(note.text)), (about, _words(note.text)))
+        near = (group for key in keys for group in found.get(key, ()))
         group = next((group for group in near if group.takes(note, apart)), None)
         if group is not None:
             group.add(note)
             continue
         groups.append(_Group([note], _slot(note)))
-        for key in (same, *((about, "shorter", each) for each in wording.beginnings)):
+        for key in keys:
             found.setdefault(key, []).append(groups[-1])
     yield from (group.notes for group in groups if len(group.notes) > 1)
 
@@ -135,6 +143,8 @@ class _Group:
     slot: str | None
 
     def takes(self, note: Note, apart: Apart) -> bool:
+        if is_kept_anyway(note):
+            return False
         slot = _slot(note)
         fits = None in (self.slot, slot) or self.slot == slot
         if note.id in apart and any(are_apart(note, each, apart) for each in self.notes):
@@ -146,74 +156,59 @@ class _Group:
         self.slot = self.slot or _slot(note)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    """A text as its words are compared."""
-
-    words: tuple[str, ...]
-    """In order, without small ones, and without the endings of most."""
-    key: tuple[str, ...]
-    """The same for the same words in the same order, or with the end put first: "In winter dark
-    roast" and "Dark roast in winter", but not "tabs to spaces" and "spaces to tabs"."""
-    beginnings: tuple[tuple[str, ...], ...]
-    """The words before each place at which all the rest may be a mere detail."""
-
-
 def _slot(note: Note) -> str | None:
     return None if note.slot is None else normalise(note.slot)
 
 
 def _goodness(note: Note) -> tuple[object, ...]:
-    length = len(_wording(note.text).words)
-    said_by_user = note.said_by == "user"
+    by_user, length = note.said_by == "user", len(_words(note.text))
     worth = (note.pinned, note.importance, len(note.text), note.updated_at)
-    return (length, said_by_user, *worth, note.id)
+    return (is_kept_anyway(note), by_user, length, *worth, note.id)
 
 
 @lru_cache(maxsize=4096)  # notes are compared more than once
-def _wording(text: str) -> _Wording:
-    text = _spelt_alike(text)
-    words: list[str] = []
-    ends: list[int] = []
-    for match in _WORD.finditer(text) if len(text) <= _LONGEST else ():
-        word = match.group().rstrip(_AROUND_WORDS)
-        end = match.start() + len(word)
-        word = word.lstrip(_AROUND_WORDS)
-        if word and word not in _SMALL and word != _SMALL_CHINESE:
-            words.append(_stem(word))
-            ends.append(end)
-    if not words:
-        return _Wording((text,), (text,), ())
-    key = min(words[i:] + words[:i] for i in range(len(words)))
-    last = max((match.start() for match in _CHANGES_THE_SENSE.finditer(text)), default=-1)
-    beginnings = [
-        tuple(words[:count])
-        for count, end in enumerate(ends, 1)
-        if 1 < count < len(words) and last < end and _begins_a_detail(text[end:])
-    ]
-    return _Wording(tuple(words), tuple(key), tuple(beginnings))
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a text as they are compared; of none, or too many, the text itself."""
+    plain = " ".join(unicodedata.normalize("NFKC", text).split()).replace("’", "'")
+    if len(plain) > _LONGEST:
+        return ("", wording(text))
+    plain = _PARTICLES.sub("", _END.sub("", plain))
+    ordered = _FRONT.sub(r"\2 \1", plain)
+    told = _SUBJECT.sub("", ordered)
+    bare = [_bare(match.group()) for match in _WORD.finditer(_spelt_out(told))]
+    words = [word for word in bare if word]
+    begins = told == plain  # with the word that has a capital for that
+    kept = [_inflected(word, first=begins and not i) for i, word in enumerate(words)]
+    return tuple(filter(None, kept)) or ("", wording(text))
 
 
-def _spelt_alike(text: str) -> str:
-    text = wording(text).replace("’", "'")
-    text = text.replace("can't", "cannot").replace("cannot", "can not").replace("n't", " not")
-    text = text.removeprefix("用户")
-    return _POSSESSIVE.sub("", text)
+def _spelt_out(text: str) -> str:
+    """Return a text without contractions of "not"."""
+    return re.sub(r"can't|cannot", "can not", text, flags=re.IGNORECASE).replace("n't", " not")
 
 
-def _stem(word: str) -> str:
-    if word in _NEGATIONS:
-        return "not"
-    # "worked" and "working" say when: they are not "works".
-    if not (word.isascii() and word.isalpha()) or word.endswith(("ed", "ing")):
-        return word
-    return next(iter(tokens(word)), word)
+def _bare(word: str) -> str:
+    """Return a word without the marks around it; behind a digit, quotes are feet and inches."""
+    word = word.strip(_MARKS)
+    return word if word[:1].isdigit() else word.strip(_MARKS + _QUOTES)
 
 
-def _begins_a_detail(rest: str) -> bool:
-    rest = rest.lstrip()
-    return rest[:1] in _BREAKS or _first_word(rest) in _BEGINS_A_DETAIL
+def _inflected(word: str, *, first: bool) -> str:
+    """Return what is left of a word without its ending, nothing of a small one.
 
-
-def _first_word(text: str) -> str:
-    return text.split(maxsplit=1)[0] if text else ""
+    A capital within a sentence is a name, and "A" a blood type.
+    """
+    folded = word.casefold()
+    if word != folded and not first:
+        return folded
+    if folded in _SMALL:
+        return ""
+    if folded in _ALIKE:
+        return _ALIKE[folded]
+    if not (folded.isascii() and folded.isalpha()) or len(folded) < 4:
+        return folded
+    if folded.endswith("ies") and len(folded) > 4:
+        return f"{folded[:-3]}y"
+    if folded.endswith(("xes", "zes", "ches", "shes")):
+        return folded[:-2]
+    return folded if folded.endswith(("ss", "us", "is")) else folded.removesuffix("s")

@@ -11,7 +11,15 @@ import pytest
 
 from langgraph_memory.answers import UnreadableAnswer
 from langgraph_memory.embedding import Embedder
-from langgraph_memory.merging import MAX_GROUP, MAX_NOTES, Comparison, alike, merges, request
+from langgraph_memory.merging import (
+    MAX_GROUP,
+    MAX_NOTES,
+    Comparison,
+    alike,
+    may_say_the_same,
+    merges,
+    request,
+)
 from langgraph_memory.records import Note
 from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.scope import Owner
@@ -76,6 +84,14 @@ def test_a_question_shows_numbers_and_no_ids_and_no_note_can_close_its_element()
     assert "secret-id" not in question.text
     assert question.text.count("</note>") == 4
     assert [f'n="{n}"' in question.text for n in (1, 2, 3, 4, 5)] == [True] * 4 + [False]
+
+
+def test_a_model_sees_what_is_to_keep_its_words_and_is_not_asked_about_two_of_these() -> None:
+    _, question = request([[replace(BLUE, pinned=True), COLOUR]])
+    assert question.text.count('keep="yes">') == 1
+    one, other = replace(BLUE, importance=0.9), replace(COLOUR, pinned=True)
+    assert may_say_the_same(one, COLOUR)
+    assert not may_say_the_same(one, other)
 
 
 def test_what_says_the_same_comes_with_its_text() -> None:

@@ -163,6 +163,14 @@ def test_the_users_words_go_before_the_assistants() -> None:
 def test_what_only_looks_alike_does_not_collapse() -> None:
     said = [note("Weighs 82 kg", day=1), note("Weighs 79 kg", day=2)]
     assert len(collapse(said)) == 2
+    quote = "Ben and Anna manage each other; no nuts, above all raw ones"
+    for one, other in (
+        ("Anna manages Ben", "Ben manages Anna"),
+        ("Allergic to nuts", "Allergic to nuts in raw form"),
+    ):
+        assert len(collapse([note(one, quote=quote), note(other, quote=quote)])) == 2
+    again = note("The user is allergic to nuts.", quote=quote)
+    assert len(collapse([note("Allergic to nuts", quote=quote), again])) == 1
     slots = [note("Graz", slot="home city"), note("Graz", slot="birth place")]
     assert len(collapse(slots)) == 2
 

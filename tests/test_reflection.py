@@ -639,7 +639,7 @@ async def test_a_lesson_that_was_undone_or_forgotten_is_not_shown_with_its_episo
 async def test_a_lesson_that_was_merged_away_is_shown_in_the_words_of_the_one_that_stays(
     reflects: Reflects,
 ) -> None:
-    longer = "Write to the mill before noon, name the batch, and keep the order."
+    longer = "Before noon, write to the mill."
     memory = reflects(drawn(lesson("Write to the mill before noon", 1)), drawn(lesson(longer, 1)))
     [first] = await tried(memory, "Order forty kilos of rye flour", error="OSError: no reply")
     await memory.reflect(user="ana")

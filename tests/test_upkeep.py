@@ -27,7 +27,7 @@ from tests.proposals import propose, texts
 if TYPE_CHECKING:
     from tests.conftest import Verbs
 
-BLUE = ("Likes blue", "The user likes blue.", "likes BLUE, above all in winter", "Likes blue!")
+BLUE = ("Likes blue", "The user likes blue.", "The user likes the blue.", "Likes blue!")
 
 
 async def say(memory: Verbs, *said: str, user: str = "ana", **options: Any) -> list[Note]:
@@ -78,6 +78,17 @@ async def test_what_was_taken_apart_stays_apart_until_it_says_something_else(
     await memory.edit(note.id, text=BLUE[0], user="ana")
     await memory.consolidate(user="ana")
     assert sorted(await shown(memory)) == sorted(BLUE[1:3])
+
+
+async def test_a_condition_more_is_another_note_when_it_is_said_and_ever_after(
+    memory: Verbs,
+) -> None:
+    general, narrower = "Allergic to nuts", "Allergic to nuts in raw form"
+    await say(memory, general, pinned=True, importance=1.0)
+    await say(memory, narrower)
+    await say(memory, "用户对坚果过敏。", "用户对生的坚果过敏。")
+    assert await memory.consolidate(user="ana") == []
+    assert {general, narrower} < set(await shown(memory))
 
 
 async def test_what_was_merged_into_a_note_is_forgotten_with_it(memory: Verbs) -> None:
@@ -131,11 +142,11 @@ async def test_a_note_that_is_over_is_archived_with_the_end_that_it_had(
     assert (change.record.status, change.record.valid_until) == ("archived", end)
 
 
-async def test_a_slot_goes_over_to_the_note_that_tells_more(memory: Verbs) -> None:
+async def test_a_slot_goes_over_to_the_note_that_is_kept(memory: Verbs) -> None:
     await say(memory, "Has a dog", slot="pet")
-    await say(memory, "Has a dog called Bruno")
+    await say(memory, "The user has a dog.")
     await memory.consolidate(user="ana")
-    assert await memory.facts(user="ana") == {"pet": "Has a dog called Bruno"}
+    assert await memory.facts(user="ana") == {"pet": "The user has a dog."}
     await say(memory, "Has a cat", slot="pet")
     assert await shown(memory) == ["Has a cat"]
 
@@ -429,7 +440,7 @@ def test_a_store_that_fails_in_the_middle_is_consolidated_to_the_same_end(
         memory = Memory(Stopping(), clock=clock)
         for n in range(3):
             memory.remember(f"Likes blue {n}", user="ana", sources=[f"a{n}"])
-            memory.remember(f"likes blue {n}, above all", user="ana", sources=[f"b{n}"])
+            memory.remember(f"the user likes blue {n}", user="ana", sources=[f"b{n}"])
         return memory
 
     def rows(memory: Memory) -> list[Any]:

@@ -9,13 +9,13 @@ from tests.faults.batches import not_found, shelved, stock
 from tests.faults.scenario import State, not_recalled, records
 
 USER = "ana"
-WORDINGS = ("Orders {} by post", "The user orders {} by post.", "orders {} by post, in a box")
+WORDINGS = ("Orders {} by post", "The user orders {} by post.")
 
 
 class Repetitions:
-    """Each step says something in one more wording; each third makes one note of the three."""
+    """Each step says something in one more wording; each second makes one note of the two."""
 
-    one_write = False  # the third wording is written before they are merged
+    one_write = False  # the second wording is written before they are merged
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -28,8 +28,8 @@ class Repetitions:
 
     def expected(self, steps: int) -> State:
         things, rest = divmod(steps, len(WORDINGS))
-        kept = Counter(f"active: {text(n, 2)}" for n in range(things))
-        kept.update(f"superseded: {text(n, w)}" for n in range(things) for w in (0, 1))
+        kept = Counter(f"active: {text(n, 1)}" for n in range(things))
+        kept.update(f"superseded: {text(n, 0)}" for n in range(things))
         kept.update(f"active: {text(things, w)}" for w in range(rest))
         return {str(place): value for place, value in stock()} | kept
 
