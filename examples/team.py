@@ -27,7 +27,7 @@ ROLES = {
     "planner": "You are the planner of a team. Plan what is asked, in a few numbered steps.",
     "coder": "You are the coder of a team. Write the code for the plan, and nothing else.",
 }
-QUESTION = "We need a function for the total of an order."
+QUESTION = "Write a function for the total of an order, please."
 DECISION = "Amounts of money are whole numbers of cents in all code of the shop"
 PRIVATE = "Ana leaves the company in March"
 LESSONS = {

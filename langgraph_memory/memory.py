@@ -59,7 +59,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         reflect_every: After how many new episodes the model draws lessons from them in the
             background; at once after a failure. `None` leaves it to `reflect`.
         is_task: Whether a turn is worth an episode: a function of what the user asked and of the
-            names of the tools that were called. By default all but small talk is.
+            names of the tools that were called. By default it is if a tool was called, or something
+            was asked to be done.
         evaluator: Judges each episode that is logged without a score, in the background: a plain
             function of the episode and its messages, that returns a score from 0 to 1, a `Rating`,
             or `None` for no judgement.

@@ -102,11 +102,11 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         on_error: `"log"` answers without memory when recalling fails; `"raise"` does not.
         from_reply: Whether to remember what a structured reply (`response_format=SavingReply`)
             proposes, and to leave its plain text in the messages.
-        episodes: Whether to log an episode for a turn that is more than small talk.
+        episodes: Whether to log an episode for a turn that is a task.
         background: Whether the run ends when the turn is kept; the extraction of notes is then
             done in a thread of the memory.
         inject: `"user"` puts the block before the text of the latest user message, `"system"`
-            into the system prompt.
+            into the system prompt, or the first system message of the state.
 
     Raises:
         MissingUserError: In a run that names no user, before any model is called.

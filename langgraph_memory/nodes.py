@@ -177,7 +177,7 @@ def remember_node(
         from_reply: Whether to remember what a structured reply (`SavingReply`) proposes, and to
             leave its plain text in the messages. It may also lie in the state, as `reply` or
             `structured_response`, beside a message with its text.
-        episodes: Whether to log an episode for a turn that is more than small talk.
+        episodes: Whether to log an episode for a turn that is a task.
         background: Whether the run ends when the turn is kept. What follows, the extraction of
             notes, is then done in a thread of the memory, and not seen in the run's stream.
     """
@@ -226,7 +226,7 @@ def messages_with_memory(
         agent: The agent that calls the model, where `recall_node(agent=...)` recalled for several.
         inject: `"user"` puts the block before the text of the latest user message (so the prompt's
             beginning stays cacheable, and tool calls stay beside their results); `"system"` puts
-            it into the system prompt.
+            it into the first system message.
 
     Raises:
         ConfigurationError: If the state has no memory that was recalled for this node; the message

@@ -72,5 +72,6 @@ def names_order(text: str) -> bool:
 def _orders(sentence: str) -> bool:
     if _WISH.match(sentence):
         return True
+    named = _AMOUNT.match(sentence)
     asks = sentence.rstrip().endswith(("?", "？", "؟"))
-    return bool(_AMOUNT.match(sentence)) and not asks and not _TOLD.search(sentence)
+    return named is not None and not asks and not _TOLD.search(sentence, named.end())

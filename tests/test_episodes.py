@@ -603,13 +603,13 @@ def test_the_turns_of_a_graph_are_evaluated_with_what_was_said_in_them() -> None
         graph = nodes(memory, noting()).compile(checkpointer=InMemorySaver())
         for text in ("Order a kilo of beans", "And two pounds of tea as well"):
             graph.invoke(say(text), as_user("ana", "t"))
-        graph.invoke(say("Paint the fence in green"), as_user("ana", "another"))
+        graph.invoke(say("Paint the fence in green, please"), as_user("ana", "another"))
         assert memory.flush(LONG)
         assert [record.quality_score for record in kept(memory)] == [1.0] * 3
     assert seen == [
         ["user: Order a kilo of beans", "assistant: Noted, thank you."],
         ["user: And two pounds of tea as well", "assistant: Noted, thank you."],
-        ["user: Paint the fence in green", "assistant: Noted, thank you."],
+        ["user: Paint the fence in green, please", "assistant: Noted, thank you."],
     ]
 
 

@@ -22,7 +22,7 @@ Ich hätte gern ein Pfund Butter
 Deux paquets de café
 两袋肯尼亚，磨成粉
 我想订两张去上海的票
-跟上次一样
+您好！还是老样子，跟上次一样。
 """.strip().splitlines()
 TOLD = """
 A kilo of Colombia is 14 euros.
