@@ -20,7 +20,8 @@ _OPENING = re.compile(
 _ASKS = re.compile(
     r"""\b(?:please|pls|plz|(?:can|could|would|will)\ (?:you|u)(?!\ (?:believe|imagine))|help\ me
     |i(?:'d|\ would)\ like\ you\ to|i\ (?:need|want)\ you\ to|if\ you\ c(?:an|ould)
-    |por\ favor|puedes|podr[íi]as?|puede\ usted|quiero\ que|necesito\ que|pode(?:ria)?\ (?:me\ )?\w+r
+    |por\ favor|puedes|podr[íi]as?|puede\ usted|quiero\ que|necesito\ que
+    |pode(?:ria)?\ (?:me\ )?\w+r
     |s'il\ (?:te|vous)\ pla[îi]t|(?:peux|pourrais)[\ -]tu|(?:pouvez|pourriez)[\ -]vous|\w+-moi
     |bitte|(?:kannst|k[öo]nntest|w[üu]rdest)\ du|(?:k[öo]nnen|k[öo]nnten|w[üu]rden)\ sie
     |per\ favore|puoi|potresti|пожалуйста|(?:не\ )?мог(?:ли|ла?)\ бы|можешь|можете|помоги(?:те)?)\b
@@ -54,7 +55,7 @@ _LASTING = re.compile(
     r"|以后|以後|今后|从现在|總是|总是|永远|每次|一律|いつも|これから|항상|앞으로"
 )
 _ASKS_FACT = re.compile(
-    r"""(?:(?:can|could)\ you\ |please\ )?tell\ me\ (?:what|when|who|where|which|how\ m|if|whether)"""
+    r"(?:(?:can|could)\ you\ |please\ )?tell\ me\ (?:what|when|who|where|which|how\ m|if|whether)"
 )
 
 
