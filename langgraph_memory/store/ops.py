@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import LexicalIndex
 from langgraph_memory.store.rows import Namespace, StoredItem
 
@@ -29,8 +30,11 @@ class Found(list[T]):
         *,
         exact: bool = True,
         highest: Callable[[str], float] | None = None,
+        also: Sequence[Sequence[T]] = (),
     ) -> None:
         super().__init__(items)
+        self.also = also
+        """Of a `HybridOp`, the further lists that it asked for."""
         self.exact = exact
         """Whether nothing that ranks higher can be missing. Not so where Chroma's index answered,
         in namespaces too large for memory: it misses about one neighbour in a hundred."""
@@ -45,8 +49,14 @@ class Columns(Protocol):
     def __len__(self) -> int:
         """How many rows it has."""
 
-    def append(self, items: Sequence[StoredItem]) -> None:
-        """Append a row for each item."""
+    def append(self, items: Sequence[StoredItem], vectors: Vectors | None) -> None:
+        """Append a row for each item.
+
+        Args:
+            items: Those of the next rows.
+            vectors: The first vector of each, of shape `(items, dimensions)`; zeros where an item
+                has none, and `None` where nobody has any.
+        """
 
     def view(self, alive: Flags, lexical: LexicalIndex) -> Any:
         """Return what a ranker is given about the first rows; it is not changed by later ones.
@@ -75,8 +85,11 @@ class Ranker(Protocol):
     """How items are ranked. The store knows nothing of what it is that it ranks."""
 
     @property
-    def columns(self) -> type[Columns] | None:
-        """Made once for each namespace in memory, and appended to as it is."""
+    def columns(self) -> Callable[[], Columns] | None:
+        """Makes the columns: once for each namespace in memory, which appends to them as it grows.
+
+        It is hashable, and equal to others that make the same.
+        """
 
     def __call__(self, searched: Sequence[Searched]) -> Sequence[Mapping[str, Scores]]:
         """Return for each namespace the scores of its rows by their names, shape `(rows,)` each.
@@ -85,15 +98,26 @@ class Ranker(Protocol):
         """
 
 
+class Best(NamedTuple):
+    """A further list out of the same scores: the rows with the highest ones of a name."""
+
+    by: str
+    """The name of the score; rows where it is `-inf` are left out."""
+    limit: int
+    filter: dict[str, Any] | None = None
+
+
 class HybridOp(NamedTuple):
     """Search some namespaces by meaning and by words at once; the result is `Found[Match]`."""
 
     namespaces: tuple[Namespace, ...]
     """Whole namespaces, not prefixes."""
     query: str
+    """A blank one is like nothing: all similarities are 0."""
     ranker: Ranker
     filter: dict[str, Any] | None = None
     limit: int = 10
+    also: tuple[Best, ...] = ()
 
 
 class NewestOp(NamedTuple):

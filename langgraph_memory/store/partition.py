@@ -14,7 +14,7 @@ import math
 import threading
 from bisect import insort
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -58,7 +58,7 @@ class Partition:
         self._masks: OrderedDict[str, _Mask] = OrderedDict()
         self._mask_lock = threading.Lock()
         self._orders: dict[str, list[int]] = {}
-        self._columns: dict[type[Columns], Columns] = {}
+        self._columns: dict[Callable[[], Columns], Columns] = {}
         self._ends: NDArray[np.float64] | None = None  # of each row; None while all live for ever
         self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
         self._living = self._snapshot.alive  # as the last reader saw it for whom some had expired
@@ -186,14 +186,27 @@ class Partition:
             mask.extend_down(self._items, 0, snapshot.rows)
             return alive & mask.values[: snapshot.rows]
 
-    def columns(self, kind: type[Columns], snapshot: Snapshot) -> Any:
+    def columns(self, kind: Callable[[], Columns], snapshot: Snapshot) -> Any:
         """Return what columns of a kind know of the rows, which are worked out once a row."""
         with self._mask_lock:
             columns = self._columns.get(kind)
             if columns is None:
                 columns = self._columns[kind] = kind()
-            columns.append(self._items[len(columns) : snapshot.rows])
+            start, end = len(columns), snapshot.rows
+            columns.append(self._items[start:end], self._first_vectors(start, end))
             return columns.view(snapshot.alive, self.lexical)
+
+    def _first_vectors(self, start: int, end: int) -> NDArray[np.float32] | None:
+        """Return the first vector of each of some rows, zeros for one that has none."""
+        used = self._snapshot.vectors
+        if start == end or not used:
+            return None
+        rows = self._vector_rows[:used]
+        low, high = np.searchsorted(rows, (start, end))
+        first = np.zeros((end - start, self._vectors.shape[1]), np.float32)
+        # Backwards: of several vectors of a row, the first is the last to be written.
+        first[rows[low:high][::-1] - start] = self._vectors[low:high][::-1]
+        return first
 
     def newest(
         self, filter: Mapping[str, Any] | None, snapshot: Snapshot, by: str | None = None

@@ -6,7 +6,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,16 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.store.collection import Collection, Pair, Source
 from langgraph_memory.store.large import LargeReader, ScopeName
-from langgraph_memory.store.ops import Found, HybridOp, Match, NewestOp, Scores, Searched
+from langgraph_memory.store.ops import (
+    Best,
+    Flags,
+    Found,
+    HybridOp,
+    Match,
+    NewestOp,
+    Scores,
+    Searched,
+)
 from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.rows import Address, Namespace, StoredItem, copy_json
 
@@ -158,23 +167,32 @@ def _ranked_by(
 ) -> Found[Match]:
     pairs = [(partition, snapshot) for partition, snapshot in pairs if snapshot.rows]
     searched = [_searched(op, vector, *pair) for pair in pairs]
-    if not any(each.chosen.any() for each in searched):
-        return Found(exact=exact)
+    if not any(each.alive.any() for each in searched):
+        return Found(exact=exact, also=[[] for _ in op.also])
     scores = op.ranker(searched)
-    found: list[Match] = []
-    for (partition, _), each, own in zip(pairs, searched, scores, strict=True):
-        rows = top(np.where(each.chosen, own["relevance"], np.float32(-np.inf)), op.limit)
-        columns = (of[rows].tolist() for of in own.values())
-        for row, *values in zip(rows.tolist(), *columns, strict=True):
-            found.append(Match(partition.item(row), dict(zip(own, values, strict=True))))
-    if len(pairs) > 1:
-        found.sort(key=lambda match: -match.scores["relevance"])
 
+    def best(of: Best, chosen: Sequence[Flags]) -> list[Match]:
+        found: list[Match] = []
+        for (partition, _), flags, own in zip(pairs, chosen, scores, strict=True):
+            rows = top(np.where(flags, own[of.by], np.float32(-np.inf)), of.limit)
+            columns = (values[rows].tolist() for values in own.values())
+            for row, *values in zip(rows.tolist(), *columns, strict=True):
+                found.append(Match(partition.item(row), dict(zip(own, values, strict=True))))
+        if len(pairs) > 1:
+            found.sort(key=lambda match: -match.scores[of.by])
+        return found[: of.limit]
+
+    @cache
     def highest(name: str) -> float:
-        chosen = [own[name][each.chosen] for each, own in zip(searched, scores, strict=True)]
-        return float(np.concatenate(chosen).max())
+        values = [own[name][each.chosen] for each, own in zip(searched, scores, strict=True)]
+        return float(np.concatenate(values).max(initial=-np.inf))
 
-    return Found(found[: op.limit], exact=exact, highest=highest)
+    chosen = [each.chosen for each in searched]
+    also = [
+        best(of, [partition.select(of.filter, at) for partition, at in pairs]) for of in op.also
+    ]
+    found = best(Best("relevance", op.limit), chosen)
+    return Found(found, exact=exact, highest=highest, also=also)
 
 
 def _searched(
