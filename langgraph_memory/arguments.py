@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -32,6 +32,7 @@ from langgraph_memory.records import (
     Outcome,
 )
 from langgraph_memory.redaction import Redact
+from langgraph_memory.relevance import Asker
 from langgraph_memory.scope import (
     TYPES,
     Owner,
@@ -252,6 +253,9 @@ def question(
     thread_id: str | None,
     known: Iterable[str],
     now: datetime,
+    zone: tzinfo,
+    embedder: str,
+    statements: bool,
     expired: datetime | None,
     redact: Redact,
 ) -> Question:
@@ -261,18 +265,23 @@ def question(
     checks.count("limit", limit)
     if min_relevance is not None:
         checks.number("min_relevance", min_relevance)
+    moment = None if as_of is None else as_utc(as_of, "as_of=")
     return Question(
         query=checks.any_text("query", query[:MAX_QUERY_CHARACTERS], redact),
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else _types(types, TYPES),
         kinds=None if kinds is None else _kinds(kinds),
-        filter=None if filter is None else checks.record_filter(filter, types or TYPES),
+        filter=None if filter is None else checks.record_filter(filter, types or TYPES, zone),
         limit=min(limit, ALL),
         min_relevance=min_relevance,
-        as_of=None if as_of is None else as_utc(as_of, "as_of="),
-        thread_id=None if thread_id is None else checks.thread_id(thread_id),
-        known=frozenset(known),
-        now=now,
+        as_of=moment,
+        asker=Asker(
+            now=(moment or now).astimezone(zone),
+            embedder=embedder,
+            known=frozenset(known),
+            thread_id=None if thread_id is None else checks.thread_id(thread_id),
+        ),
+        statements=statements,
         expired=expired,
     )
 
@@ -298,6 +307,7 @@ def choice(
     status: str | None,
     limit: int,
     offset: int,
+    zone: tzinfo,
 ) -> Choice:
     """Return which records are to be listed."""
     if contains is not None and not isinstance(contains, str):
@@ -310,7 +320,7 @@ def choice(
     return Choice(
         kinds=None if kinds is None else _kinds(kinds),
         contains=contains,
-        filter=None if filter is None else checks.record_filter(filter, types),
+        filter=None if filter is None else checks.record_filter(filter, types, zone),
         status=status,
     )
 

@@ -14,8 +14,9 @@ from langgraph_memory.counting import CountTokens, check_counter
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.events import Step
 from langgraph_memory.followups import in_turn
+from langgraph_memory.messages import is_said, text_of
 from langgraph_memory.prompts import Block, memory_block
-from langgraph_memory.ranking import Quotas, select
+from langgraph_memory.ranking import Quotas
 from langgraph_memory.records import Recalled
 from langgraph_memory.runs import Run
 from langgraph_memory.timeouts import awithin, within
@@ -73,7 +74,7 @@ def block_for(
         with run.step("recall") as step:
             run.memory.warm_up()
             recalled = within(how.timeout, lambda: _recalled(run, queries, known, how))
-            return _told(step, recalled, _block(recalled, how))
+            return _told(step, recalled, _block(recalled, how, _seen(run, known)))
     except ConfigurationError:
         raise
     except Exception as error:  # whatever a store raises; logged and streamed
@@ -92,7 +93,9 @@ async def ablock_for(
             await run.memory.awarm_up()
             recalling = _arecalled(run, queries, known, how)
             recalled = await awithin(how.timeout, recalling)
-            return _told(step, recalled, await asyncio.to_thread(_block, recalled, how))
+            return _told(
+                step, recalled, await asyncio.to_thread(_block, recalled, how, _seen(run, known))
+            )
     except ConfigurationError:
         raise
     except Exception as error:  # as above
@@ -142,9 +145,18 @@ async def _arewritten(run: Run, queries: Sequence[str], how: RecallOptions) -> S
 
 
 def _told(step: Step, recalled: Recalled, block: Block) -> str:
-    step.tell("memory.recalled", block.records, nothing_known=recalled.nothing_known)
+    told = {"nothing_known": recalled.nothing_known, "tokens": block.tokens}
+    step.tell("memory.recalled", block.records, **told)
     return block.text
 
 
-def _block(recalled: Recalled, how: RecallOptions) -> Block:
-    return memory_block(select(recalled, how.quotas), how.max_tokens, how.count_tokens)
+def _block(recalled: Recalled, how: RecallOptions, seen: Sequence[str] = ()) -> Block:
+    return memory_block(recalled, how.max_tokens, how.count_tokens, how.quotas, seen)
+
+
+def _seen(run: Run, known: Sequence[BaseMessage]) -> Sequence[str]:
+    """Return the texts that the model sees anyway, where their ids do not tell.
+
+    Without a checkpointer a client sends its history anew, under new ids.
+    """
+    return () if run.resumable else [text_of(message) for message in known if is_said(message)]

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from datetime import date, datetime, time, timedelta, tzinfo
 from numbers import Real
 from typing import Any
 
@@ -138,10 +139,19 @@ def progress(given: object) -> None:
         )
 
 
-def record_filter(given: Mapping[str, Any], types: Iterable[RecordType]) -> Mapping[str, Any]:
-    """Return a filter; refuse one that names what no record of these types can have."""
+def record_filter(
+    given: Mapping[str, Any], types: Iterable[RecordType], zone: tzinfo
+) -> Mapping[str, Any]:
+    """Return a filter with moments for days; refuse one that names what none of the types has.
+
+    Args:
+        given: The filter; a `date` in it is that whole day.
+        types: Of the records that are filtered.
+        zone: Whose days are meant.
+    """
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"filter= is a dict, got {given!r}")
+    given = {name: _moments(condition, zone) for name, condition in given.items()}
     check_filter(value_filter(given))
     names = {each.name for type in types for each in fields(RECORD_CLASSES[type])}
     names -= {"id", "owner"}  # not in what is stored
@@ -152,3 +162,30 @@ def record_filter(given: Mapping[str, Any], types: Iterable[RecordType]) -> Mapp
             f"({', '.join(types)}) are {', '.join(sorted(names))}"
         )
     return given
+
+
+_DAYS = {"$gte": ("$gte", 0), "$gt": ("$gte", 1), "$lt": ("$lt", 0), "$lte": ("$lt", 1)}
+
+
+def _moments(condition: Any, zone: tzinfo) -> Any:
+    """Return a condition on days as one on moments."""
+    if _is_day(condition):
+        condition = {"$gte": condition, "$lte": condition}
+    if not isinstance(condition, Mapping) or not any(map(_is_day, condition.values())):
+        return condition
+    moments: dict[str, Any] = {}
+    for name, day in condition.items():
+        if not _is_day(day):
+            moments[name] = day
+            continue
+        if name not in _DAYS:
+            raise ConfigurationError(
+                f"filter= compares a day with {name!r}: use $gt, $gte, $lt, $lte or the day alone"
+            )
+        operator, later = _DAYS[name]
+        moments[operator] = datetime.combine(day + timedelta(days=later), time(), zone)
+    return moments
+
+
+def _is_day(value: object) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)

@@ -13,16 +13,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.embedding import Vectors
 from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.lexical import K1, B, LexicalIndex, idf, summed
+from langgraph_memory.message_forms import forms
+from langgraph_memory.records import GLOBAL_ID
 from langgraph_memory.speakers import Speakers
+from langgraph_memory.standing import Standing, repetitions, standing
+from langgraph_memory.wording import wording
 
 BEFORE = (0.6, 0.36, 0.22)
 """What a word counts that was said one, two, three messages before, and not in the message itself.
@@ -65,8 +71,18 @@ _FIELDS = np.dtype(
         ("ends_asking", np.bool_),
         ("has_time", np.bool_),
         ("has_number", np.bool_),
+        ("by_user", np.bool_),
+        ("wording", np.int64),
+        ("statement", np.bool_),
+        ("question", np.bool_),
+        ("request", np.bool_),
+        ("small_talk", np.bool_),
+        ("denial", np.bool_),
+        ("salience", np.float32),
     ]
 )
+
+_NO_FORM = (False, False, False, False, False, 0.0)  # until `forms` has told it
 
 
 class Conversation(NamedTuple):
@@ -80,7 +96,7 @@ class Conversation(NamedTuple):
     speaking: frozenset[int]
     """The speakers of those that are alive."""
     day: NDArray[np.int32]
-    """The day it was said, as `date.toordinal` counts."""
+    """The day it was said, as `date.toordinal` counts, in the time zone of the columns."""
     days: tuple[int, int]
     """The first and the last day of those that are alive."""
     has_time: Flags
@@ -99,6 +115,16 @@ class Conversation(NamedTuple):
     """What those right before and after it count together, and the message itself."""
     norm: Scores
     """What BM25 adds to the count of a word, by the length of the window."""
+    standing: Standing
+    """What each is worth as evidence, by what it is."""
+    times: Scores
+    """How often it was said in the same words."""
+    repeated: Flags
+    """Whether the same was said again later."""
+    rows_of: Mapping[str, Sequence[tuple[int, int]]]
+    """Where the messages with an id are, each with the number of its thread."""
+    threads: Mapping[str, int]
+    """The numbers of the threads."""
 
     def likeness(self, cosine: Scores) -> Scores:
         """Return the mean of each message's cosine similarity and those of its neighbours."""
@@ -147,6 +173,22 @@ class Conversation(NamedTuple):
         term, where = np.nonzero(counted)
         return term, where, counted[term, where]
 
+    def seen(self, ids: Collection[str], thread_id: str | None) -> Rows:
+        """Return the rows of messages that the asker has before them.
+
+        Args:
+            ids: Theirs. A short one is of the asker's thread alone: others count anew.
+            thread_id: The asker's thread.
+        """
+        here, end = self.threads.get(thread_id or "", -1), len(self.alive)
+        found = [
+            row
+            for id in ids
+            for row, thread in self.rows_of.get(id, ())
+            if (len(id) >= GLOBAL_ID or thread == here) and row < end
+        ]
+        return np.array(found, np.intp)
+
     def said_by(self, numbers: set[int]) -> Scores:
         """Return 1 for what some speakers said, else 0."""
         if not numbers:
@@ -156,25 +198,52 @@ class Conversation(NamedTuple):
         return wanted[self.speaker]
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnsOf:
+    """Makes the columns of messages; equal to another that makes the same."""
+
+    zone: tzinfo
+    """Whose days count."""
+    embedder: str
+    """By which the vectors were made, as its `Fingerprint` says."""
+
+    def __call__(self) -> MessageColumns:
+        """Return columns without rows."""
+        return MessageColumns(self.zone, self.embedder)
+
+
 class MessageColumns:
     """The columns of one partition of messages, appended to as it is.
 
     One writer at a time appends and makes views; a view is never changed.
+
+    Args:
+        zone: The time zone of the days.
+        embedder: By which the vectors were made, as its `Fingerprint` says.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, zone: tzinfo = UTC, embedder: str = "") -> None:
+        self._zone = zone
+        self._embedder = embedder
         self._rows = 0
         self._fields = np.zeros(64, _FIELDS)
         self._order: NDArray[np.int32] = np.zeros(0, np.int32)  # by thread, then as it was said
         self._threads: dict[str, int] = {}
+        self._rows_of: dict[str, list[tuple[int, int]]] = {}
         self._speakers = Speakers()
         self._view: Conversation | None = None
 
     def __len__(self) -> int:
         return self._rows
 
-    def append(self, items: Sequence[Any]) -> None:
-        """Append a row for each item: one of a LangGraph store, with a message's value."""
+    def append(self, items: Sequence[Any], vectors: Vectors | None) -> None:
+        """Append a row for each item: one of a LangGraph store, with a message's value.
+
+        Args:
+            items: Those of the next rows.
+            vectors: The vector of each, of shape `(items, dimensions)`; `None` where there are
+                none.
+        """
         if not items:
             return
         end = self._rows + len(items)
@@ -182,7 +251,15 @@ class MessageColumns:
             grown = np.zeros(max(end, 2 * len(self._fields)), _FIELDS)
             grown[: self._rows] = self._fields[: self._rows]
             self._fields = grown
-        self._fields[self._rows : end] = list(map(self._row, items))
+        new = self._fields[self._rows : end]
+        new[:] = list(map(self._row, items))
+        texts = [str(item.value.get("text", "")) for item in items]
+        found = forms(texts, vectors, self._embedder)
+        for name in found._fields:
+            new[name] = getattr(found, name)
+        for row, item in enumerate(items, self._rows):
+            address = (row, int(self._fields["thread"][row]))
+            self._rows_of.setdefault(str(item.value.get("message_id")), []).append(address)
         self._place(np.arange(self._rows, end, dtype=np.int32))
         self._rows = end
 
@@ -203,6 +280,7 @@ class MessageColumns:
         there = np.append(np.ones(len(alive), np.float32), np.float32(0))
         answered = np.append(fields["asks"], False)[before[0]]
         speaker, day = (np.ascontiguousarray(fields[name]) for name in ("speaker", "day"))
+        times, newest = repetitions(fields, alive)
         living = day[alive] if alive.any() else day
         return Conversation(
             speakers=self._speakers,
@@ -220,6 +298,11 @@ class MessageColumns:
             after=after[0],
             neighbours=1 + np.float32(NEIGHBOUR) * (there[before[0]] + there[after[0]]),
             norm=_norm(lexical.lengths(len(alive)), alive, _window(before, after)),
+            standing=standing(fields, alive),
+            times=times,
+            repeated=~newest,
+            rows_of=self._rows_of,
+            threads=self._threads,
         )
 
     def _row(self, item: Any) -> tuple[Any, ...]:
@@ -228,18 +311,22 @@ class MessageColumns:
         if "created_at" in value:
             said = datetime.fromisoformat(str(value["created_at"]))
         text = str(value.get("text", ""))
+        speaker = self._speakers.number(str(value.get("speaker")))
         own = _ATTACHMENT.split(text, maxsplit=1)[0]
         return (
             self._threads.setdefault(str(value.get("thread_id")), len(self._threads)),
             said.timestamp(),
             item.created_at.timestamp(),
             value.get("position") or 0,
-            self._speakers.number(str(value.get("speaker"))),
-            said.toordinal(),
+            speaker,
+            said.astimezone(self._zone).toordinal(),
             _QUESTION.search(text) is not None,
             _ENDS_ASKING.search(own) is not None,
             has_time(text),
             has_number(text),
+            value.get("role") == "user",
+            wording(text),
+            *_NO_FORM,
         )
 
     def _place(self, new: NDArray[np.int32]) -> None:

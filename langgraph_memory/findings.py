@@ -1,52 +1,50 @@
-"""What a store's answers to a recall come to: the floors, the profile, the last session. No I/O.
+"""What a store's answers to a recall come to: three degrees, the profile, the last session. No I/O.
 
-A store that does not take our own operations brings up items by meaning; their words are compared
-here.
+Known is what belongs to a type of which the best record reaches its floor; perhaps is the best of
+what lies below. A store that does not take our own operations brings up items by meaning; their
+words are compared here.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, cast
 
 import numpy as np
-from langgraph.store.base import SearchItem
 
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.operations import lying_in, read_record
 from langgraph_memory.ranking import Evidence, Ranking, distinct
-from langgraph_memory.recalling import PROFILE_NOTES, Question
+from langgraph_memory.recalling import Answers, Asked, Question
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.retention import unexpired
-from langgraph_memory.scope import Owner, RecordType
+from langgraph_memory.scope import RecordType
+from langgraph_memory.small_talk import is_courtesy
 from langgraph_memory.store.filters import matches
-from langgraph_memory.store.ops import Found, Match, Ranker, Searched
+from langgraph_memory.store.ops import Best, Found, Match, Searched
+from langgraph_memory.store.reading import top
 
 RECENT_MESSAGES = 6
 EPISODES = 3
+PERHAPS = 5
+"""Of what is not known, so many are shown at most where nothing is known."""
+
 _SPARE_TASKS = 3  # more: only a few per cent of recency make them change places
 
-Matched = Sequence[tuple[RecordType, Found[Match]]]
-"""What was found of each type."""
 
-
-def recalled(
-    question: Question, results: Sequence[Any], ranking: Ranking, now: datetime
-) -> Recalled:
+def recalled(question: Question, answers: Answers, ranking: Ranking, now: datetime) -> Recalled:
     """Return what the store's answers to `question.ops` come to.
 
     Args:
         question: What was asked.
-        results: The answers; messages that have expired are taken out of them.
+        answers: By their names; messages that have expired are taken out of them.
         ranking: The same that `ops` was given.
         now: The moment against which recency counts.
     """
-    results = unexpired(results, question.expired)[: -len(question.owners)]
-    return _Findings(question, ranking, now).recalled(results)
+    return _Findings(question, answers, ranking, now).recalled()
 
 
 def holds(record: Record, as_of: datetime | None, now: datetime) -> bool:
@@ -74,172 +72,237 @@ class _Findings:
     """What is found of one question."""
 
     question: Question
+    answers: Answers
     ranking: Ranking
     now: datetime
     records: dict[int, Record | None] = field(default_factory=dict)
     """Those that were read, by the identity of their items: a note is in the profile and a hit."""
 
-    def recalled(self, results: Sequence[Any]) -> Recalled:
+    def recalled(self) -> Recalled:
         asked = self.question
-        notes = [owner.namespace("note") for owner in asked.owners]
-        spoken = [asked.owners[0].namespace(type) for type in ("message", "episode")]
-        searched, newest = results[: -2 * len(notes) - 2], results[-2 * len(notes) - 2 :]
-        newest = list(map(lying_in, (*notes, *notes, *spoken), newest))
-        few, pinned, said = newest[: len(notes)], newest[len(notes) : -2], newest[-2:]
-        matched = self._matched(searched)
-        found_at_all = chain.from_iterable(found for _, found in matched)
-        wants_episodes = asked.types is not None and "episode" in asked.types
-        of_tasks = [each for each in matched if each[0] == "episode"]
-        others = [each for each in matched if each[0] != "episode"]
-        if wants_episodes:
-            evidence = self._evidence(matched, asked.enough)
-        else:
-            evidence = self._evidence(others, asked.enough)
-            evidence += self._evidence(of_tasks, EPISODES + _SPARE_TASKS)
-        told = self.ranking.hits(evidence, self.now)
-        hits = [hit for hit in told if not isinstance(hit.record, Episode)]
-        tasks = [cast("Hit[Episode]", hit) for hit in told if isinstance(hit.record, Episode)]
+        found = {
+            type: each for type in asked.ranked_types if (each := self._found(type)) is not None
+        }
+        searched = {type: found[type] for type in asked.searched_types if type in found}
+        mixed = asked.types is not None and "episode" in asked.types  # tasks are hits as others are
+        hits = self._known([type for type in searched if mixed or type != "episode"], searched)
+        tasks = [] if mixed else self._known(["episode"], searched)[: EPISODES + _SPARE_TASKS]
+        told = self._hits(hits[: asked.enough])
+        episodes = [cast("Hit[Episode]", hit) for hit in told if isinstance(hit.record, Episode)]
+        if not mixed:
+            episodes = [cast("Hit[Episode]", hit) for hit in self._hits(tasks)][:EPISODES]
+        nothing_known = not any(map(self._tells, (*told, *episodes)))
+        kept = distinct(told, asked.limit)
         return Recalled(
             query=asked.query,
-            profile=self._profile(few, pinned),
-            recent=self._recent(*said),
-            hits=tuple(distinct(told if wants_episodes else hits, asked.limit)),
-            episodes=tuple(tasks[: asked.limit if wants_episodes else EPISODES]),
-            nothing_known=not any(map(self._tells, told)),
-            exact=all(getattr(result, "exact", True) for result in searched),
-            empty=not (any(newest) or any(map(self._is_elsewhere, found_at_all))),
+            profile=self._profile(found.get("note")),
+            stated=self._stated(found.get("message")),
+            recent=self._recent(),
+            hits=tuple(kept),
+            perhaps=self._perhaps(searched, hits, kept, nothing_known),
+            episodes=tuple(episodes[: asked.limit] if mixed else episodes),
+            nothing_known=nothing_known,
+            exact=all(each.exact for each in searched.values()),
+            empty=self._is_empty(found),
+            zone=asked.asker.now.tzinfo or UTC,
+            floors={type: self._floor(type) for type in searched},
         )
+
+    # -- what was searched --
+
+    def _found(self, type: RecordType) -> Found[Match] | None:
+        """Return what a search found of a type; `None` if it was not searched."""
+        search = self.answers.get(Asked("search", type))
+        if search is not None:
+            unexpired([search, *search.also], self.question.expired)
+            return cast("Found[Match]", search)
+        return self._ranked(type)
+
+    def _ranked(self, type: RecordType) -> Found[Match] | None:
+        """Rank what a store brought up that does not take our own operations."""
+        asked, ranker = self.question, self.question.ranker(type, self.ranking)
+        scores: dict[tuple[Any, ...], float] = {}
+        items: dict[tuple[Any, ...], Any] = {}
+        for (what, of, owner), each in self.answers.items():
+            if of != type or what not in ("search", "newest"):
+                continue
+            owners = asked.owners[:1] if owner is None else (owner,)
+            for item in chain.from_iterable(lying_in(o.namespace(type), each) for o in owners):
+                items.setdefault((item.namespace, item.key), item)
+                if what == "search":
+                    scores[item.namespace, item.key] = item.score or 0.0
+        unexpired([listed := list(items.values())], asked.expired)
+        if not listed:
+            return None
+        index = LexicalIndex()
+        index.extend([tokens(_searched_text(item.value)) for item in listed])
+        alive = np.ones(len(listed), np.bool_)
+        cosine = np.array([scores.get((i.namespace, i.key), 0.0) for i in listed], np.float32)
+        filter = asked.pushed_down(type) or {}
+        chosen = _meeting(filter, listed)
+        chosen &= np.array([(i.namespace, i.key) in scores for i in listed])
+        view = None
+        if ranker.columns is not None:
+            columns = ranker.columns()
+            columns.append(cast(Any, listed), None)
+            view = columns.view(alive, index)
+        [ranked] = ranker([Searched(cosine, index, alive, chosen, view)])
+
+        def best(of: Best, flags: Any) -> list[Match]:
+            rows = top(np.where(flags, ranked[of.by], np.float32(-np.inf)), of.limit).tolist()
+            return [
+                Match(listed[row], {name: float(own[row]) for name, own in ranked.items()})
+                for row in rows
+            ]
+
+        return Found(
+            best(Best("relevance", len(listed)), chosen),
+            highest=lambda name: float(ranked[name][chosen].max(initial=-np.inf)),
+            also=[best(of, _meeting(of.filter or {}, listed)) for of in asked.also(type)],
+        )
+
+    def _known(
+        self, types: Sequence[RecordType], searched: Mapping[RecordType, Found[Match]]
+    ) -> list[Match]:
+        """Return what is known of some types, the most relevant first."""
+        known = [
+            match
+            for type in types
+            if type in searched and searched[type].highest("evidence") >= self._floor(type)
+            for match in searched[type]
+            if self._accompanies(type, match, searched[type])
+            if type != "episode" or not self._is_here(match)
+        ]
+        known.sort(key=lambda match: -match.scores["relevance"])
+        return known
+
+    def _accompanies(self, type: RecordType, match: Match, found: Found[Match]) -> bool:
+        """Whether a record comes near to the best of what stands alone; messages need not."""
+        return type == "message" or self.ranking.accompanies(
+            match.scores, found.highest, self._floor(type)
+        )
+
+    def _perhaps(
+        self,
+        searched: Mapping[RecordType, Found[Match]],
+        known: Sequence[Match],
+        kept: Sequence[Hit],
+        nothing_known: bool,
+    ) -> tuple[Hit, ...]:
+        """Return the best of what is not known: few, where nothing is."""
+        asked = self.question
+        if is_courtesy(asked.query):
+            return ()
+        most = PERHAPS if nothing_known else max(PERHAPS, asked.limit - len(kept))
+        taken = {id(match.item) for match in known}
+        rest = [
+            match
+            for type, found in searched.items()
+            if type != "episode" or asked.types is not None
+            for match in found
+            if id(match.item) not in taken and not self._is_here(match)
+        ]
+        rest.sort(key=lambda match: -match.scores["relevance"])
+        hits = [*kept, *self._hits(rest[: 2 * most])]
+        return tuple(distinct(hits, len(kept) + most)[len(kept) :])
+
+    def _hits(self, matches: Sequence[Match]) -> list[Hit]:
+        """Return matches as hits, without those that do not hold."""
+        read = [(self._read(item), scores) for item, scores in matches]
+        evidence = [
+            Evidence(record, scores)
+            for record, scores in read
+            if record is not None and self._admits(record)
+        ]
+        return self.ranking.hits(evidence, self.now)
 
     def _read(self, item: Any) -> Record | None:
         if id(item) not in self.records:
             self.records[id(item)] = read_record(item)
         return self.records[id(item)]
 
-    # -- what was searched --
-
-    def _matched(self, searched: Sequence[Any]) -> Matched:
-        types = self.question.searched_types if searched else ()
-        first = next(chain.from_iterable(searched), None)
-        if first is None:
-            return []
-        if isinstance(first, Match):
-            return list(zip(types, searched, strict=True))
-        lists = iter(searched)
-        return [
-            (type, _ranked(self._asked_for(type, lists), self.question.ranker(type, self.ranking)))
-            for type in types
-        ]
-
-    def _asked_for(self, type: RecordType, lists: Iterator[Any]) -> list[SearchItem]:
-        """Return what a store that does not take our own operations found of a type, filtered."""
-        filter = self.question.pushed_down(type) or {}
-        return [
-            item
-            for namespace in self.question.namespaces(type)
-            for item in lying_in(namespace, next(lists))
-            if matches(item.value, filter)
-        ]
-
-    def _evidence(self, matched: Matched, enough: int) -> list[Evidence]:
-        """Return what was found of the types of which something is known about the question."""
-        floors = {type: self._floor(type) for type, _ in matched}
-        known = [
-            match
-            for type, found in matched
-            if found and found.highest("evidence") >= floors[type]
-            for match in found
-            if type == "message" or match.scores["evidence"] >= floors[type] / 2
-            if type != "episode" or not self._is_here(match)
-        ]
-        known.sort(key=lambda match: -match.scores["relevance"])
-        read = [(self._read(item), scores) for item, scores in known[:enough]]
-        admitted = [
-            Evidence(record, scores)
-            for record, scores in read
-            if record is not None and self._admits(record)
-        ]
-        if len(admitted) == len(read):
-            return admitted
-        # The best that was found may be one that is not admitted.
-        best: dict[RecordType, float] = {}
-        for record, scores in admitted:
-            best[record.type] = max(scores["evidence"], best.get(record.type, -math.inf))
-        return [each for each in admitted if best[each[0].type] >= floors[each[0].type]]
-
     def _floor(self, type: RecordType) -> float:
         return self.ranking.floor(type, self.question.min_relevance)
 
     def _admits(self, record: Record) -> bool:
-        asked = self.question
-        if asked.kinds is not None and not (
-            isinstance(record, Note) and record.kind in asked.kinds
-        ):
+        kinds = self.question.kinds
+        if kinds is not None and not (isinstance(record, Note) and record.kind in kinds):
             return False
-        if isinstance(record, Message) and record.message_id in asked.known:
-            return False
-        return holds(record, asked.as_of, self.now)
+        return holds(record, self.question.as_of, self.now)
 
     def _is_here(self, match: Match) -> bool:
         """Whether it is of the session that is going on."""
-        thread_id = self.question.thread_id
+        thread_id = self.question.asker.thread_id
         return thread_id is not None and match.item.value.get("thread_id") == thread_id
-
-    def _is_elsewhere(self, match: Match) -> bool:
-        """Whether it is neither before the asker, nor of the session that is going on."""
-        seen = match.item.value.get("message_id") in self.question.known
-        return not seen and not self._is_here(match)
 
     def _tells(self, hit: Hit) -> bool:
         """Whether a hit says something about the query; a like task is only worth a look."""
         is_task = isinstance(hit.record, Episode)
         return not is_task or hit.parts["evidence"] >= self._floor("message")
 
+    def _is_empty(self, found: Mapping[RecordType, Found[Match]]) -> bool:
+        """Whether there is nothing but what is of the session that is going on."""
+        asker = self.question.asker
+        listed = [self.answers.get(Asked("newest", type), ()) for type in ("message", "episode")]
+        items = chain(
+            *listed,
+            (match.item for each in found.values() for match in chain(each, *each.also)),
+        )
+        return all(
+            item.value.get("message_id") in asker.known
+            or (asker.thread_id is not None and item.value.get("thread_id") == asker.thread_id)
+            for item in items
+        )
+
     # -- what comes whatever is asked --
 
-    def _profile(
-        self, few: Sequence[Sequence[Any]], pinned: Sequence[Sequence[Any]]
-    ) -> tuple[Note, ...]:
-        """Return the pinned notes, and those of each owner who has few; the user's own first."""
-        notes: dict[tuple[Owner, str], Note] = {}
-        for items in pinned:
-            notes |= self._held(items)
-        for items in few:
-            if self.question.as_of is None and len(items) > PROFILE_NOTES:
-                continue  # the store was asked for no others
-            held = self._held(items)
-            if len(held) <= PROFILE_NOTES:
-                notes |= held
-        return tuple(sorted(notes.values(), key=_rank))
-
-    def _held(self, items: Sequence[Any]) -> Mapping[tuple[Owner, str], Note]:
-        return {
-            (note.owner, note.id): note
-            for note in map(self._read, items)
+    def _profile(self, notes: Found[Match] | None) -> tuple[Note, ...]:
+        """Return the notes that are worth most, the most worthy first."""
+        records = [self._read(match.item) for match in notes.also[0]] if notes is not None else []
+        held = [
+            note
+            for note in records
             if isinstance(note, Note) and holds(note, self.question.as_of, self.now)
-        }
+        ]
+        return tuple({(note.owner, note.id): note for note in held}.values())
 
-    def _recent(
-        self, messages: Sequence[Any], episodes: Sequence[Any]
-    ) -> tuple[Message | Episode, ...]:
+    def _stated(self, messages: Found[Match] | None) -> tuple[Hit[Message], ...]:
+        """Return what the user stated, the most worthy first."""
+        if messages is None or not messages.also:
+            return ()
+        return tuple(
+            Hit(record, record.text, scores["stated"], scores)
+            for item, scores in messages.also[0]
+            if isinstance(record := self._read(item), Message)
+            and holds(record, self.question.as_of, self.now)
+        )
+
+    def _recent(self) -> tuple[Message | Episode, ...]:
         """Return the end of the latest other session, oldest first, and its episode."""
-        messages = sorted(messages, key=said_at, reverse=True)
+        messages, episodes = (
+            sorted(self._newest(type), key=said_at, reverse=True) for type in ("message", "episode")
+        )
         last = next(self._elsewhere(messages), None)
         if last is None:
             return ()
         said = list(islice(self._elsewhere(messages, last.thread_id), RECENT_MESSAGES))
-        episodes = sorted(episodes, key=said_at, reverse=True)
         return (*reversed(said), *islice(self._elsewhere(episodes, last.thread_id), 1))
+
+    def _newest(self, type: RecordType) -> list[Any]:
+        newest = self.answers[Asked("newest", type)]
+        items = lying_in(self.question.owners[0].namespace(type), newest)
+        return unexpired([items], self.question.expired)[0]
 
     def _elsewhere(
         self, items: Sequence[Any], thread_id: str | None = None
     ) -> Iterator[Message | Episode]:
         """Yield what is of another session than the asker's, or of one of them."""
-        asked = self.question
+        asked, asker = self.question, self.question.asker
         for item in items:
             where = item.value.get("thread_id")
-            if where == asked.thread_id or (thread_id is not None and where != thread_id):
+            if where == asker.thread_id or (thread_id is not None and where != thread_id):
                 continue  # unread
-            if item.value.get("message_id") in asked.known:
+            if item.value.get("message_id") in asker.known:
                 continue  # the thread was forked from that one
             record = self._read(item)
             if not isinstance(record, (Message, Episode)):
@@ -248,29 +311,9 @@ class _Findings:
                 yield record
 
 
-def _rank(note: Note) -> tuple[bool, bool, datetime]:
-    return note.owner.kind != "user", not note.pinned, note.created_at
+def _meeting(filter: Mapping[str, Any], items: Sequence[Any]) -> Any:
+    return np.array([matches(item.value, filter) for item in items], np.bool_)
 
 
-def _ranked(items: Sequence[SearchItem], ranker: Ranker) -> Found[Match]:
-    """Rank what a store brought up that does not take our own operations."""
-    if not items:
-        return Found()
-    index = LexicalIndex()
-    index.extend([tokens(str(item.value.get("search_text", ""))) for item in items])
-    alive = np.ones(len(items), np.bool_)
-    cosine = np.array([item.score or 0.0 for item in items], np.float32)
-    view = None
-    if ranker.columns is not None:
-        columns = ranker.columns()
-        columns.append(cast(Any, items))
-        view = columns.view(alive, index)
-    [scores] = ranker([Searched(cosine, index, alive, alive, view)])
-    rows = np.stack(list(scores.values()), axis=1).tolist()
-    return Found(
-        (
-            Match(cast(Any, item), dict(zip(scores, row, strict=True)))
-            for item, row in zip(items, rows, strict=True)
-        ),
-        highest=lambda name: float(scores[name].max()),
-    )
+def _searched_text(value: Mapping[str, Any]) -> str:
+    return str(value.get("search_aliases") or value.get("search_text", ""))

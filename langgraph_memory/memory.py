@@ -7,13 +7,13 @@ from collections.abc import Callable
 from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore
 
-from langgraph_memory import settings
+from langgraph_memory import checks, settings
 from langgraph_memory.background import DEBOUNCE, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.extraction import Accept
+from langgraph_memory.extraction import Accept, zone_of
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
@@ -55,7 +55,10 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         accept: Returns a candidate as it is to be kept, or `None` to refuse it.
         review: Whether extracted notes are `proposed` until a person approves them.
         min_importance: Candidates of less importance are left out, 0 to 1.
-        time_zone: In which relative dates ("next Friday") are meant, an IANA name.
+        time_zone: Whose days count, an IANA name: in "yesterday" and "next Friday", in filters, and
+            in the dates that a model reads.
+        statements: Whether a prompt that the notes leave room in is given what the user stated
+            about themselves, whatever is asked.
         reflect_every: After how many new episodes the model draws lessons from them in the
             background; at once after a failure. `None` leaves it to `reflect`.
         is_task: Whether a turn is worth an episode: a function of what the user asked and of the
@@ -92,6 +95,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         review: bool = False,
         min_importance: float = 0.0,
         time_zone: str = "UTC",
+        statements: bool = True,
         reflect_every: int | None = 10,
         is_task: IsTask | None = None,
         evaluator: Evaluator | None = None,
@@ -111,6 +115,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         self.rewriter = settings.rewriter(rewrite)
         self.redact = redact or no_redaction
         self.clock = clock
+        self.zone = zone_of(time_zone)
+        self.statements = checks.flag("statements", statements)
         self.is_task = settings.task_rule(is_task)
         self.evaluator = settings.evaluator(evaluator)
         self._worker = Worker(debounce)

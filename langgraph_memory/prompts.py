@@ -1,19 +1,37 @@
-"""The block of memory that a model reads: delimited, dated, escaped, cut to a budget.
+"""The block of memory that a model reads: delimited, dated, escaped, filled to a budget.
 
 What is in a block was said by people and is data: it is one line each and escaped, so that it can
 neither close the block nor pose as a heading or a message.
+
+A block is filled with what is worth most, in turn: what stands in every prompt, the hits that have
+their place (`Quotas`), more of the profile, last time, past tasks, what the user stated, all other
+hits, what is uncertain, and at last the rest of all these. Nothing is said twice.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from typing import NamedTuple
 
 from langgraph_memory.counting import WIDE, CountTokens, approximate_tokens, counter_of
 from langgraph_memory.escaping import one_line
-from langgraph_memory.records import Document, Episode, Message, Note, Recalled, Record
+from langgraph_memory.listing import own_text
+from langgraph_memory.ranking import Quotas, sources_of
+from langgraph_memory.records import (
+    Document,
+    Episode,
+    Hit,
+    Message,
+    Note,
+    Recalled,
+    Record,
+    normalise,
+)
+from langgraph_memory.repetition import CRITICAL
 from langgraph_memory.scope import Owner
 
 OPEN = "<memory>"
@@ -25,15 +43,33 @@ INTRODUCTION = (
 )
 SHARED = "Those that name a project or an agent were written by whom they name."
 KNOWN = "Known:"
-LAST_TIME = "Last time:"
 RELEVANT = "Relevant to this message:"
+STATED = "The user also said:"
+LAST_TIME = "Last time:"
+PERHAPS = "Perhaps relevant, not certain:"
 TASKS = "Similar past tasks:"
+SECTIONS = (KNOWN, RELEVANT, STATED, LAST_TIME, PERHAPS, TASKS)
+"""The headings, in their order."""
+
 NOTHING_KNOWN = "Nothing is remembered about what this message asks: ask rather than guess."
 NOTHING_ELSE = (
     "Nothing else is remembered about what this message asks: if it is not answered above, ask "
     "rather than guess."
 )
 
+ALWAYS_SHARE = 0.30
+"""Of the budget: for notes that are pinned, say how to serve the user, or are critical."""
+PROFILE_SHARE = 0.35
+"""... for all notes of the profile."""
+STATED_SHARE = 0.60
+"""... for what the user stated, less what all notes take."""
+LAST_TIME_SHARE = 0.10
+TASKS_SHARE = 0.10
+UNCERTAIN = 5
+"""Lines that are not certain, where nothing is known."""
+
+_FULL = 8  # tokens that no line is short enough for
+_TOO_LONG = 4  # lines that do not fit, after which no shorter one is looked for
 _MAX_LINE_TOKENS = 250  # one long message must not push out all others
 _MAX_READ = 8_000  # characters of a text of which a line shows the first 1,000
 _MAX_ID = 80
@@ -46,75 +82,206 @@ class Block:
 
     text: str
     records: tuple[Record, ...] = ()
+    tokens: int = 0
 
 
-@dataclass(slots=True)
-class _Section:
-    heading: str
-    records: list[Record]
-    kept: list[tuple[str, Record]] = field(default_factory=list)
+class Line(NamedTuple):
+    """One line of a block."""
+
+    text: str
+    record: Record
+
+
+class Told(NamedTuple):
+    """A record that a block may show, and how often it was said."""
+
+    record: Record
+    times: int = 1
 
 
 def memory_block(
-    recalled: Recalled, max_tokens: int = 1000, count_tokens: CountTokens | None = None
+    recalled: Recalled,
+    max_tokens: int = 1000,
+    count_tokens: CountTokens | None = None,
+    quotas: Quotas | None = None,
+    seen: Iterable[str] = (),
 ) -> Block:
     """Return what was recalled as a block; its text is empty if the memory is empty.
 
     Args:
-        recalled: What was recalled; hits that stand in the profile or under "Last time" are not
-            repeated.
-        max_tokens: The budget. Whole lines are kept: pinned and relevant ones before what was said
-            last time, and that before past tasks.
+        recalled: What was recalled.
+        max_tokens: The budget. Whole lines are kept.
         count_tokens: Counts the tokens of each line, once: a function, or the chat model that will
             read the block; by default `approximate_tokens`.
+        quotas: How many hits of each type have their place.
+        seen: Texts that the model has before it anyway; they are not repeated.
     """
-    sections = _sections(recalled)
-    any_lines = any(section.records for section in sections.values())
-    if recalled.empty and not any_lines:
-        return Block("")
-    footer = [NOTHING_ELSE if any_lines else NOTHING_KNOWN] if recalled.nothing_known else []
-    introduction = _introduction(sections)
-    fixed = "\n".join([OPEN, introduction, *footer, CLOSE])
     count = counter_of(count_tokens)
-    left = max_tokens - count(fixed)
-    for name in (KNOWN, RELEVANT, LAST_TIME, TASKS):
-        left = _fill(sections[name], left, count)
-    used = [section for section in sections.values() if section.kept]
-    body = [
-        line for section in used for line in (section.heading, *(line for line, _ in section.kept))
-    ]
-    records = tuple(record for section in used for _, record in section.kept)
-    return Block("\n".join([OPEN, introduction, *body, *footer, CLOSE]), records)
+    introduction = _introduction(recalled)
+    fixed = count("\n".join([OPEN, introduction, NOTHING_ELSE, CLOSE]))
+    filled = fill(recalled, max_tokens - fixed, count, quotas, seen)
+    body = list(filled.lines())
+    if recalled.empty and not body:
+        return Block("")
+    footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
+    text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
+    return Block(text, filled.records, fixed + filled.used)
 
 
-def _sections(recalled: Recalled) -> dict[str, _Section]:
-    shown = {(record.owner, record.id) for record in (*recalled.profile, *recalled.recent)}
-    hits = [hit.record for hit in recalled.hits if _name(hit.record) not in shown]
-    shown |= {_name(note) for note in hits if isinstance(note, Note)}
-    tasks = {_name(task): task for task in _tasks(recalled)}
-    return {
-        KNOWN: _Section(KNOWN, list(recalled.profile)),
-        LAST_TIME: _Section(LAST_TIME, list(recalled.recent)),
-        RELEVANT: _Section(RELEVANT, hits),
-        TASKS: _Section(TASKS, [task for name, task in tasks.items() if name not in shown]),
-    }
+def fill(
+    recalled: Recalled,
+    budget: int,
+    count: Callable[[str], int],
+    quotas: Quotas | None = None,
+    seen: Iterable[str] = (),
+) -> Filled:
+    """Return the lines of a block.
+
+    Args:
+        recalled: What was recalled.
+        budget: Their tokens, with headings.
+        count: Counts tokens.
+        quotas: How many hits of each type have their place.
+        seen: Texts that are not repeated.
+    """
+    quotas = quotas or Quotas()
+    filled = Filled(budget, count, recalled.zone, _texts=set(map(normalise, seen)))
+    telling = list(filter(tells, recalled.hits))
+    profile, hits = [Told(note) for note in recalled.profile], list(map(_told, telling))
+    stated, perhaps = (
+        list(map(_told, recalled.stated)),
+        list(map(_told, filter(tells, recalled.perhaps))),
+    )
+    tasks = list(map(Told, _tasks(recalled, quotas)))
+    last_time = [Told(record) for record in reversed(recalled.recent)]
+
+    notes = filled.put(KNOWN, filter(_always, profile), ALWAYS_SHARE)
+    filled.put(RELEVANT, map(_told, quotas.guaranteed(telling)))
+    notes += filled.put(KNOWN, profile, PROFILE_SHARE - notes / budget)
+    filled.put(LAST_TIME, last_time, LAST_TIME_SHARE)
+    filled.put(TASKS, tasks, TASKS_SHARE)
+    filled.put(STATED, stated, STATED_SHARE - notes / budget)
+    filled.put(RELEVANT, hits)
+    filled.put(PERHAPS, perhaps[:UNCERTAIN] if recalled.nothing_known else perhaps)
+    if not recalled.nothing_known:
+        filled.put(KNOWN, profile)
+        filled.put(STATED, stated)
+    filled.put(LAST_TIME, last_time)
+    filled.put(TASKS, tasks)
+    filled.sections[LAST_TIME].reverse()  # the newest have their place first, and are read last
+    return filled
 
 
-def _introduction(sections: Mapping[str, _Section]) -> str:
-    records = (record for section in sections.values() for record in section.records)
+@dataclass(slots=True)
+class Filled:
+    """What a block holds so far."""
+
+    budget: int
+    """Tokens, with headings."""
+    count: Callable[[str], int]
+    zone: tzinfo
+    used: int = 0
+    sections: dict[str, list[Line]] = field(default_factory=lambda: {name: [] for name in SECTIONS})
+    names: set[tuple[Owner, str]] = field(default_factory=set)
+    """The records that are there."""
+    _texts: set[str] = field(default_factory=set)
+    _sources: set[tuple[str, str]] = field(default_factory=set)
+    _rendered: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The records of all lines, in their order."""
+        return tuple(line.record for lines in self.sections.values() for line in lines)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines, below their headings."""
+        for heading, lines in self.sections.items():
+            if lines:
+                yield heading
+                yield from (line.text for line in lines)
+
+    def put(self, heading: str, told: Iterable[Told], share: float = 1.0) -> int:
+        """Keep the lines that fit, and return how many tokens they take.
+
+        Args:
+            heading: Their section.
+            told: What they tell; what is there already is passed over.
+            share: Of the budget, how much they may take.
+        """
+        before, most = self.used, min(self.used + int(share * self.budget), self.budget)
+        section, too_long = self.sections[heading], 0
+        for record, times in told:
+            if too_long == _TOO_LONG or self.used + _FULL > most:
+                break
+            if self.says(record):
+                continue
+            text, cost = self._line(record, times)
+            if not section:
+                cost += self.count(heading) + 1
+            if self.used + cost > most:
+                too_long += 1
+                continue
+            self.used += cost
+            section.append(Line(text, record))
+            self._keep(record)
+        return self.used - before
+
+    def _line(self, record: Record, times: int) -> tuple[str, int]:
+        """Return a record's line, and its tokens with its line break."""
+        line = self._rendered.get(id(record))
+        if line is None:
+            text = line_of(record, self.zone, times)
+            line = self._rendered[id(record)] = text, self.count(text) + 1
+        return line
+
+    def says(self, record: Record) -> bool:
+        """Whether a record is there, or what it says: by itself, or by a note that comes of it."""
+        if (record.owner, record.id) in self.names or (record.owner.id, record.id) in self._sources:
+            return True
+        if isinstance(record, Episode) and not _only_asks(record):
+            return False
+        return normalise(own_text(record)) in self._texts
+
+    def _keep(self, record: Record) -> None:
+        self.names.add((record.owner, record.id))
+        self._texts.add(normalise(own_text(record)))
+        self._sources.update(sources_of(record))
+
+
+def tells(hit: Hit) -> bool:
+    """Whether a hit tells anything: a question of the user's, small talk and a denial do not."""
+    return hit.parts.get("form", 0.0) > -1
+
+
+def _told(hit: Hit) -> Told:
+    return Told(hit.record, int(hit.parts.get("times", 1)))
+
+
+def _always(told: Told) -> bool:
+    """Whether a note stands in every prompt: pinned, how to serve the user, or critical."""
+    note = told.record
+    return isinstance(note, Note) and (
+        note.pinned or note.kind == "instruction" or note.importance >= CRITICAL
+    )
+
+
+def _only_asks(episode: Episode) -> bool:
+    """Whether a task says no more than the message that asked for it."""
+    plain = episode.outcome == "completed" and episode.quality_score is None
+    return plain and not (episode.notes or episode.error or episode.lessons)
+
+
+def _introduction(recalled: Recalled) -> str:
+    records = (*recalled.profile, *(hit.record for hit in (*recalled.hits, *recalled.perhaps)))
     shared = any(record.owner.kind != "user" for record in records)
     return f"{INTRODUCTION} {SHARED}" if shared else INTRODUCTION
 
 
-def _tasks(recalled: Recalled) -> Iterator[Record]:
+def _tasks(recalled: Recalled, quotas: Quotas) -> Iterator[Record]:
     """Yield similar past tasks, each with what was learnt from it."""
-    for hit in recalled.episodes:
+    for hit in recalled.episodes[: quotas.episodes]:
         yield hit.record
         yield from (note for note in recalled.lessons if _is_learnt_from(note, hit.record))
-
-
-def _name(record: Record) -> tuple[Owner, str]:
-    return record.owner, record.id
 
 
 def _is_learnt_from(note: Note, record: Record) -> bool:
@@ -124,21 +291,29 @@ def _is_learnt_from(note: Note, record: Record) -> bool:
     return note.id in record.lessons or record.id in note.sources
 
 
-def line_of(record: Record) -> str:
-    """Return a record as one line, dated, with its source, and cut where it is long."""
+def line_of(record: Record, zone: tzinfo = UTC, times: int = 1) -> str:
+    """Return a record as one line, dated, with its source, and cut where it is long.
+
+    Args:
+        record: The record.
+        zone: The time zone of its day.
+        times: How often it was said; the day is the latest.
+    """
     text, date = record.text, record.created_at
     match record:
         case Note():
             source, date = _note_source(record), record.updated_at
         case Message():
-            source = record.speaker
+            source = record.speaker if times == 1 else f"{record.speaker}, {times} times"
         case Document():
             place = record.heading or f"part {record.position + 1}"
             source = f"{_whose(record)}{record.source}, {place}"
         case Episode():
             source = "task"
             text = _how_it_went(record)
-    return f"- [{date:%Y-%m-%d}] {_shown(source)}: {_shown(text)}"
+    if zone is not UTC:
+        date = date.astimezone(zone)
+    return f"- [{date.date()}] {_shown(source)}: {_shown(text)}"
 
 
 def _how_it_went(episode: Episode) -> str:
@@ -179,19 +354,7 @@ def _shown_id(id: str) -> str:
 def _shown(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
     """Return a text as one line, cut where it is long."""
     line = one_line(text[:_MAX_READ])
-    if approximate_tokens(line) <= tokens:
+    if len(line) <= tokens or approximate_tokens(line) <= tokens:
         return line
     characters = tokens if WIDE.search(line) else 4 * tokens
     return line[:characters].rstrip() + " [...]"
-
-
-def _fill(section: _Section, left: int, count: Callable[[str], int]) -> int:
-    """Keep the lines that fit into the tokens that are left, and return what is left then."""
-    left_for_lines = left - (count(section.heading) + 1 if section.records else 0)
-    for record in section.records:
-        line = line_of(record)
-        cost = count(line) + 1  # with its line break
-        if cost <= left_for_lines:
-            section.kept.append((line, record))
-            left_for_lines -= cost
-    return left_for_lines if section.kept else left

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
 
@@ -72,10 +72,7 @@ class _Stored:
     def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
         """Read a record from a store; fields that a later version added are passed over."""
         names, times, tuples = _form_of(cls)
-        known = dict(value)
-        for name in value:
-            if name not in names:
-                del known[name]
+        known = {name: value[name] for name in names if name in value}
         for name in times:
             if known.get(name) is not None:
                 known[name] = datetime.fromisoformat(known[name])
@@ -433,33 +430,44 @@ class Hit(Generic[Found_co]):
     """What the score is made of; `Ranking` says what each part weighs.
 
     Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the floor looks at),
-    `relevance`, `recency`, `importance`. Of a message besides: `likeness` (the cosine similarity of
-    its window), `named`, `moment`, `answers`, `kind`. A reranker adds `rerank`, its own score, and
-    puts the hits into its own order."""
+    `relevance`, `recency`, `importance`. Of a note besides: `worth` (what the profile is chosen
+    by). Of a message: `likeness` (the cosine similarity of its window), `named`, `moment`, `day`,
+    `answers`, `kind`, `form` (what it counts that it is a question, a request or small talk),
+    `stated` (what the user's statements rank by), `times` (how often it was said in the same
+    words). A reranker adds `rerank`, its own score, and puts the hits into its own order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a memory knows about a query; iterating it gives its hits."""
+    """What a memory knows about a query, in three degrees; iterating it gives its hits."""
 
     query: str
     profile: tuple[Note, ...] = ()
-    """Pinned notes, and all notes while there are few."""
+    """The notes that are worth most in every prompt: pinned, how to serve the user, critical, with
+    a slot, preferences, then by importance, mentions, recency and nearness to the query."""
+    stated: tuple[Hit[Message], ...] = ()
+    """What the user stated about themselves, the most worthy first."""
     recent: tuple[Message | Episode, ...] = ()
     """The last messages of the user's latest other session, and its episode; oldest first."""
     hits: tuple[Hit, ...] = ()
-    """What is relevant to the query, best first."""
+    """What is known about the query, best first."""
+    perhaps: tuple[Hit, ...] = ()
+    """The best of what lies below, best first: it may be about the query, or not."""
     episodes: tuple[Hit[Episode], ...] = ()
     """Similar past tasks, best first."""
     lessons: tuple[Note, ...] = ()
     """What was learnt from those tasks."""
     nothing_known: bool = True
-    """Whether no record was relevant enough; `profile` and `recent` may hold something still."""
+    """Whether no record was relevant enough; the rest may hold something still."""
     empty: bool = True
     """Whether the memory holds nothing at all, beside the session that is going on."""
     exact: bool = True
     """Whether all was searched; not so where a user has more than is kept in memory (some 50,000
     messages) and only what is near by meaning was compared by words."""
+    zone: tzinfo = UTC
+    """The time zone of the days in the block."""
+    floors: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """From which evidence on something is known, by the type of the records."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -476,15 +484,15 @@ class Recalled:
 
         return memory_block(self, max_tokens, count_tokens).text
 
-    def explain(self) -> str:
-        """Return a line for each hit: its score, its text, and the parts that are not nothing."""
-        tasks = (hit for hit in self.episodes if hit not in self.hits)
-        return "\n".join(
-            f"{hit.score:.3f}  {hit.record.type} {hit.record.id}  {hit.text!r}  ("
-            + ", ".join(f"{name} {value:.2f}" for name, value in hit.parts.items() if value)
-            + ")"
-            for hit in (*self.hits, *tasks)
-        )
+    def explain(self, max_tokens: int = 1000) -> str:
+        """Return why, and why not: a line for each record, with its score and what that is made of.
+
+        Args:
+            max_tokens: The budget of the block; what it leaves out is said to be.
+        """
+        from langgraph_memory.explaining import explanation
+
+        return explanation(self, max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,7 +555,9 @@ def record_id(type: RecordType, *content: str | int) -> str:
 
 def normalise(text: str) -> str:
     """Return a text as duplicates are compared: white space, case and width folded."""
-    return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.split()).casefold()
 
 
 def text_digest(kind: str, text: str) -> str:

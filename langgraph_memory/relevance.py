@@ -7,28 +7,39 @@ other records than the one in question, so that they compare between types and b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.conversation import Conversation, MessageColumns
+from langgraph_memory.conversation import ColumnsOf, Conversation
 from langgraph_memory.expressions import asks_number, asks_time
 from langgraph_memory.lexical import query_tokens, query_weights
+from langgraph_memory.profile import OTHER_WORDS, NoteColumns, worth
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.scope import RecordType
 from langgraph_memory.store.ops import Columns, Ranker, Scores, Searched
 from langgraph_memory.times import Span, spans_in
 
-CLOSE_DAYS = 7.0
-"""Beside the days that a question is about, closeness falls to 1/e in so many (LoCoMo's development
-conversations; 3 does as well)."""
+LONGEST_NEARNESS = 7.0
+"""Beside the days that a question is about, closeness falls to 1/e in a quarter of as many days as
+they are, and in so many at most."""
+SHORTEST_NEARNESS = 0.5
+"""... and in so many at least: beside a day that is named, the day before is hardly meant."""
+NAMED_DAYS = 7
+"""A span of so many days at most is a day or a week that is named: what is of it comes first."""
 
 MOMENT_EVIDENCE = 0.4
 """What being of the moment asked for counts as evidence, beside cosine similarity and coverage."""
+NAMED_EVIDENCE = 0.25
+"""What it counts that the question names somebody who speaks: it is about this memory."""
+
+STATED_NEARNESS = (12.0, 5.0)
+"""What the cosine similarity to the question, and coverage squared, count beside a statement's
+salience."""
 
 _SAID = frozenset(
     query_tokens(
@@ -38,17 +49,32 @@ _SAID = frozenset(
 )
 
 
-def ranker_of(type: RecordType, query: str, ranking: Ranking, now: datetime) -> Ranker:
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """What rankers know about who asks."""
+
+    now: datetime
+    """The moment of asking, in the time zone of whoever asks."""
+    embedder: str = ""
+    """By which vectors were made, as its `Fingerprint` says."""
+    known: frozenset[str] = frozenset()
+    """Ids of the messages that the asker has before them; they are not found."""
+    thread_id: str | None = None
+
+
+def ranker_of(type: RecordType, query: str, ranking: Ranking, asker: Asker) -> Ranker:
     """Return how records of a type are ranked.
 
     Args:
         type: Of all the records.
         query: What is asked.
         ranking: The weights.
-        now: The moment that "yesterday" is before.
+        asker: Who asks, and when.
     """
     if type == "message":
-        return MessageRanker(query, ranking, now)
+        return MessageRanker(query, ranking, asker)
+    if type == "note":
+        return NoteRanker(query, ranking, asker.now)
     return RecordRanker(query, ranking)
 
 
@@ -56,9 +82,8 @@ def ranker_of(type: RecordType, query: str, ranking: Ranking, now: datetime) -> 
 class RecordRanker:
     """Ranks records that stand alone, each by its own words and meaning.
 
-    What it has in common with the question counts by how much of the question that is: one stray
-    word must not count for more than the meaning, least of all in a language whose words are not
-    separated.
+    What it has in common with the question counts by the square of how much of the question that
+    is: in a memory of hundreds of notes, one stray word must not count for more than the meaning.
     """
 
     columns: ClassVar[None] = None
@@ -68,37 +93,69 @@ class RecordRanker:
 
     def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
         """Return the scores of all records."""
-        weights = query_weights(self.query, [(each.lexical, each.alive) for each in searched])
-        return [self._scores(each, weights) for each in searched]
+        return alone(self.query, self.ranking, searched)
 
-    def _scores(self, searched: Searched, weights: Mapping[str, float]) -> dict[str, Scores]:
-        cosine = searched.cosine
-        bm25, coverage = searched.lexical.scores(weights, searched.alive)
-        return {
-            "relevance": self.ranking.dense * cosine + self.ranking.lexical * bm25 * coverage,
-            "cosine": cosine,
-            "bm25": bm25,
-            "coverage": coverage,
-            "evidence": cosine + coverage * coverage,
-        }
+
+def alone(query: str, ranking: Ranking, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+    """Return the scores of records that stand alone."""
+    weights = query_weights(query, [(each.lexical, each.alive) for each in searched])
+    return [_alone(each, weights, ranking) for each in searched]
+
+
+def _alone(searched: Searched, weights: Mapping[str, float], ranking: Ranking) -> dict[str, Scores]:
+    cosine = searched.cosine
+    bm25, coverage = searched.lexical.scores(weights, searched.alive)
+    return {
+        "relevance": ranking.dense * cosine + ranking.lexical * bm25 * coverage * coverage,
+        "cosine": cosine,
+        "bm25": bm25,
+        "coverage": coverage,
+        "evidence": cosine + coverage * coverage,
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class MessageRanker:
-    """Ranks messages within the conversations that they are of."""
+class NoteRanker:
+    """Ranks notes as records that stand alone, and by what they are worth in every prompt."""
 
-    columns: ClassVar[type[Columns]] = MessageColumns
+    columns: ClassVar[Callable[[], Columns]] = NoteColumns
 
     query: str
     ranking: Ranking
     now: datetime
 
     def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
-        """Return the scores of all messages."""
+        """Return the scores of all notes; `worth` is what the profile is chosen by."""
+        scores = alone(self.query, self.ranking, searched)
+        for each, own in zip(searched, scores, strict=True):
+            own["evidence"] -= np.float32(OTHER_WORDS) * each.columns["aliases"]
+            own["worth"] = worth(each.columns, own["evidence"], self.now, self.ranking)
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRanker:
+    """Ranks messages within the conversations that they are of.
+
+    Those that the asker has before them are not found, and of what was said several times in the
+    same words only the latest, unless the question is about other days.
+    """
+
+    query: str
+    ranking: Ranking
+    asker: Asker
+
+    @property
+    def columns(self) -> Callable[[], Columns]:
+        """What is worked out once of each message."""
+        return ColumnsOf(self.asker.now.tzinfo or UTC, self.asker.embedder)
+
+    def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+        """Return the scores of all messages; `stated` is what the user's statements rank by."""
         return [self._scores(each, each.columns) for each in searched]
 
     def _scores(self, searched: Searched, said: Conversation) -> dict[str, Scores]:
-        times = spans_in(self.query, self.now, said.days)
+        times = spans_in(self.query, self.asker.now, said.days)
         named, asked = said.speakers.named_in(times.question_without, said.speaking)
         terms = list(dict.fromkeys(query_tokens(asked)))
         bm25, coverage = said.words(terms, searched.lexical)
@@ -107,15 +164,27 @@ class MessageRanker:
             "likeness": said.likeness(searched.cosine),
             "named": said.said_by(named),
             "moment": closeness(said.day, times.spans),
+            "day": within(said.day, times.spans),
             "answers": said.answers,
             "kind": self._kind(said),
+            "form": said.standing.form,
         }
         if _SAID.issuperset(terms):  # nothing is asked but who and when
             coverage = np.maximum(coverage, np.maximum(parts["named"], parts["moment"]))
+            parts["form"] = np.zeros_like(bm25)
         evidence = searched.cosine + coverage + MOMENT_EVIDENCE * parts["moment"]
-        relevance = self._sum(parts)
+        if named:
+            evidence += np.float32(NAMED_EVIDENCE)
+        evidence = np.minimum(evidence, said.standing.most)
+        relevance = self._sum(parts) + np.float32(said.standing.itself) * searched.cosine
+        near, shared = STATED_NEARNESS
+        stated = said.standing.salience + near * searched.cosine + shared * coverage * coverage
+        for score in (relevance, evidence, stated):
+            score[said.seen(self.asker.known, self.asker.thread_id)] = -np.inf
+        if not times.spans:
+            relevance[said.repeated] = stated[said.repeated] = -np.inf
         own = {"cosine": searched.cosine, "coverage": coverage, "evidence": evidence}
-        return {"relevance": relevance, **own, **parts}
+        return {"relevance": relevance, **own, **parts, "stated": stated, "times": said.times}
 
     def _sum(self, parts: Mapping[str, Scores]) -> Scores:
         of = self.ranking
@@ -123,9 +192,10 @@ class MessageRanker:
             of.lexical * parts["bm25"]
             + of.dense * parts["likeness"]
             + of.named * parts["named"]
-            + of.moment * parts["moment"]
+            + of.moment * (parts["moment"] + parts["day"])
             + of.answers * parts["answers"]
             + of.kind * parts["kind"]
+            + parts["form"]
         )
         return relevance
 
@@ -140,7 +210,7 @@ class MessageRanker:
 
 
 def closeness(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:
-    """Return how close days are to some spans: 1 within one, `exp(-days / CLOSE_DAYS)` outside.
+    """Return how close days are to some spans: 1 within one, `exp(-days / nearness)` outside.
 
     Args:
         day: Days as `date.toordinal` counts them, shape `(rows,)`.
@@ -148,6 +218,16 @@ def closeness(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:
     """
     close = np.zeros(len(day), np.float32)
     for first, last in spans:
+        nearness = np.clip((last - first + 1) / 4, SHORTEST_NEARNESS, LONGEST_NEARNESS)
         outside = np.maximum(0, np.maximum(first - day, day - last))
-        close = np.maximum(close, np.exp(-outside / np.float32(CLOSE_DAYS)))
+        close = np.maximum(close, np.exp(-outside / np.float32(nearness)))
     return close
+
+
+def within(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:
+    """Return 1 for days within a span of `NAMED_DAYS` at most, else 0."""
+    inside = np.zeros(len(day), np.bool_)
+    for first, last in spans:
+        if last - first < NAMED_DAYS:
+            inside |= (first <= day) & (day <= last)
+    return inside.astype(np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from langchain_core.tools import ToolException
@@ -14,7 +14,7 @@ from langgraph_memory.extraction import slot_of
 from langgraph_memory.listing import own_text, saying
 from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
-from langgraph_memory.ranking import Quotas, select
+from langgraph_memory.ranking import Quotas
 from langgraph_memory.records import Change, Recalled, Record
 from langgraph_memory.scope import Owner, RecordType
 
@@ -106,8 +106,7 @@ class Recall(Verb[tool_texts.Recall]):
         return self._told(call, found)
 
     def _told(self, call: Call, found: Recalled) -> str:
-        asked_for = select(replace(found, profile=()), call.quotas)  # else it takes hits away
-        text, records = tool_texts.recalled(asked_for, call.owner)
+        text, records = tool_texts.recalled(found, call.owner, call.quotas)
         call.tell("memory.recalled", records, nothing_known=found.nothing_known)
         return text
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from copy import copy
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -67,6 +67,8 @@ class Verbs:
     rewriter: Rewriter | None
     redact: Callable[[str], str]
     clock: Clock
+    zone: tzinfo
+    statements: bool
     extracting: Extracting
     reflect_every: int | None
     is_task: IsTask
@@ -152,6 +154,12 @@ class Verbs:
         return bool(getattr(self.store, "supports_hybrid", False))
 
     @property
+    def _embedder(self) -> str:
+        """The name of the store's embedder; empty if there is none."""
+        embeddings = getattr(self.store, "embeddings", None)
+        return "" if embeddings is None else name_of(embeddings)
+
+    @property
     def _band(self) -> Band:
         """What the similarities of the store's embedder are worth."""
         embeddings = getattr(self.store, "embeddings", None)
@@ -160,8 +168,7 @@ class Verbs:
     @property
     def _ranking(self) -> Ranking:
         """The ranking, with floors for the store's embedder."""
-        embeddings = getattr(self.store, "embeddings", None)
-        return self.ranking.with_floors_of("" if embeddings is None else name_of(embeddings))
+        return self.ranking.with_floors_of(self._embedder)
 
     @property
     def _searches(self) -> bool:

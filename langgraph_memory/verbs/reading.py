@@ -63,8 +63,8 @@ class Reading(Verbs):
             known: Ids of messages that the asker has before them; they are no hits.
 
         Returns:
-            The profile, the hits, similar past tasks and what was said last; `nothing_known` if no
-            hit is relevant enough.
+            What is known and what perhaps is about the query, the profile, similar past tasks and
+            what was said last; `nothing_known` if no hit is relevant enough.
         """
         question = arguments.question(
             query,
@@ -79,16 +79,15 @@ class Reading(Verbs):
             as_of=as_of,
             thread_id=thread_id,
             known=known,
-            now=self.clock(),
-            expired=self._expired,
-            redact=self.redact,
+            **self._reader,
         )
         ranking = self._ranking
-        results = self.store.batch(question.ops(ranking, self._hybrid, self._searches))
-        while (narrowed := question.narrowed(results)) is not None:
-            question, ops = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
-            results = self.store.batch(ops)
-        recalled = findings.recalled(question, results, ranking, as_of or self.clock())
+        asks = question.ops(ranking, self._hybrid, self._searches)
+        answers = dict(zip(asks, self.store.batch(list(asks.values())), strict=True))
+        while (narrowed := question.narrowed(answers)) is not None:
+            question, asks = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
+            answers = dict(zip(asks, self.store.batch(list(asks.values())), strict=True))
+        recalled = findings.recalled(question, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = rerank(self.reranker, recalled)
         asked: list[GetOp] = []
@@ -126,22 +125,33 @@ class Reading(Verbs):
             as_of=as_of,
             thread_id=thread_id,
             known=known,
-            now=self.clock(),
-            expired=self._expired,
-            redact=self.redact,
+            **self._reader,
         )
         ranking = self._ranking
-        results = await self.store.abatch(question.ops(ranking, self._hybrid, self._searches))
-        while (narrowed := question.narrowed(results)) is not None:
-            question, ops = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
-            results = await self.store.abatch(ops)
-        recalled = findings.recalled(question, results, ranking, as_of or self.clock())
+        asks = question.ops(ranking, self._hybrid, self._searches)
+        answers = dict(zip(asks, await self.store.abatch(list(asks.values())), strict=True))
+        while (narrowed := question.narrowed(answers)) is not None:
+            question, asks = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
+            answers = dict(zip(asks, await self.store.abatch(list(asks.values())), strict=True))
+        recalled = findings.recalled(question, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = await arerank(self.reranker, recalled)
         asked: list[GetOp] = []
         while (ops := lesson_ops(recalled)) and ops != asked:
             recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
         return with_lessons(recalled, as_of, self.clock())
+
+    @property
+    def _reader(self) -> dict[str, Any]:
+        """What a recall has to know of this memory."""
+        return {
+            "now": self.clock(),
+            "zone": self.zone,
+            "embedder": self._embedder,
+            "statements": self.statements,
+            "expired": self._expired,
+            "redact": self.redact,
+        }
 
     @overload
     def list(
@@ -203,7 +213,7 @@ class Reading(Verbs):
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
         """
-        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset, self.zone)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(self._records(namespaces))[offset : offset + limit]
 
@@ -254,7 +264,7 @@ class Reading(Verbs):
         agent: str | None = None,
     ) -> Records | Notes:
         """Async form of `list`."""
-        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset)
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset, self.zone)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(await self._arecords(namespaces))[offset : offset + limit]
 
