@@ -38,6 +38,7 @@ _ENDS_ASKING = re.compile(
 )
 _ASKS = re.compile("[?？؟]")
 _SENTENCES = re.compile(r"[^\s.!?。！？؟\n][^.!?。！？؟\n]*")
+_PART = re.compile(r"[,，;；:：–—]|\n")
 _EXCLAIMS = re.compile("[!！]")
 _NAME = re.compile(r"\w [A-Z][a-z]|[A-Z]{2}")
 _FIRST_PERSON = re.compile(
@@ -66,7 +67,7 @@ class Forms(NamedTuple):
     small_talk: Flags
     denial: Flags
     salience: NDArray[np.float32]
-    """0 to 3: how much a user's statement is worth in every prompt. 3 is a lasting fact, with a name,
+    """0 to 3: how much a user's statement is worth in every prompt. 3 is a lasting fact with a name,
     a number or a constraint; 1 an order of the day, or a mood."""
 
 
@@ -88,6 +89,7 @@ def forms(texts: Sequence[str], vectors: Vectors | None, embedder: str) -> Forms
         )
     scores = scores.reshape(len(texts), len(FORMS) + 1)
     scores[:, 0] += IN_DOUBT
+    scores[[_only_asks(text[:READ], row) for text, row in zip(texts, signs, strict=True)], 0] -= 1
     form = scores[:, :-1].argmax(axis=1)
     quoted = np.array([_QUOTED.search(text[:READ]) is not None for text in texts], np.bool_)
     salience = np.where((form == 0) & ~quoted, np.clip(scores[:, -1], 0, 3), 0)
@@ -98,7 +100,7 @@ def forms(texts: Sequence[str], vectors: Vectors | None, embedder: str) -> Forms
 
 @cache
 def _probe() -> NDArray[np.float32]:
-    """Return the weights: a row for each dimension and sign, a column for each form, and salience."""
+    """Return the weights: a row for each dimension and sign, a column for each form and salience."""
     with np.load(Path(__file__).with_suffix(".npz"), allow_pickle=False) as stored:
         weights: NDArray[np.float32] = stored["weights"].astype(np.float32)
     return weights
@@ -122,6 +124,11 @@ def signs_of(text: str) -> tuple[float, ...]:
         float(_FIRST_PERSON.search(text) is not None),
         float(_NAME.search(text) is not None),
     )
+
+
+def _only_asks(text: str, signs: NDArray[np.float32]) -> bool:
+    """Whether a message is one question, in which nothing can be stated on the way."""
+    return bool(signs[1]) and not signs[3] and _PART.search(text) is None
 
 
 def _by_words(text: str, signs: Sequence[float]) -> tuple[float, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import LexicalIndex
+from langgraph_memory.note_head import SHARE, headed
 from langgraph_memory.ranking import Ranking
 
 PINNED = 4.0
@@ -39,12 +41,35 @@ Flags = NDArray[np.bool_]
 _FIELDS = np.dtype([("value", np.float32), ("updated", np.float64), ("aliases", np.bool_)])
 
 
+class Notes(NamedTuple):
+    """What is known of each row of a partition of notes."""
+
+    fields: NDArray[np.void]
+    """What each is worth, when it was last said, whether it has aliases; shape `(rows,)`."""
+    led: Vectors | None
+    """Its vector in the further directions of `note_head`, if the embedder has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotesOf:
+    """Makes the columns of notes; equal to another that makes the same."""
+
+    embedder: str
+    """By which the vectors were made, as its `Fingerprint` says."""
+
+    def __call__(self) -> NoteColumns:
+        """Return columns without rows."""
+        return NoteColumns(self.embedder)
+
+
 class NoteColumns:
     """What notes are worth by themselves, a row for each row of a partition."""
 
-    def __init__(self) -> None:
+    def __init__(self, embedder: str) -> None:
+        self._embedder = embedder
         self._rows = 0
         self._fields = np.zeros(64, _FIELDS)
+        self._led: Vectors | None = None
 
     def __len__(self) -> int:
         return self._rows
@@ -59,18 +84,43 @@ class NoteColumns:
         self._fields[self._rows : end] = [
             (_value(item), _updated(item), bool(item.value.get("aliases"))) for item in items
         ]
+        led = None if vectors is None else headed(vectors, self._embedder)
+        if led is not None:
+            before = np.zeros((self._rows, led.shape[1]), np.float32)
+            self._led = np.concatenate([before if self._led is None else self._led, led])
+        elif self._led is not None and len(items):
+            more = np.zeros((len(items), self._led.shape[1]), np.float32)
+            self._led = np.concatenate([self._led, more])
         self._rows = end
 
-    def view(self, alive: Flags, lexical: LexicalIndex) -> NDArray[np.void]:
-        """Return the first rows: what each is worth, when it was last said, if it has aliases."""
-        return self._fields[: len(alive)]
+    def view(self, alive: Flags, lexical: LexicalIndex) -> Notes:
+        """Return what is known of the first rows."""
+        rows = len(alive)
+        return Notes(self._fields[:rows], None if self._led is None else self._led[:rows])
+
+
+def similarity(notes: Notes, cosine: Scores, query: Vectors | None, embedder: str) -> Scores:
+    """Return how alike notes are to a question, in all directions that the embedder has.
+
+    Args:
+        notes: What `NoteColumns` know.
+        cosine: Of their vectors, shape `(rows,)`.
+        query: The question's vector, of shape `(dimensions,)`; `None` if it has none.
+        embedder: By which it was made.
+    """
+    led = None if query is None or notes.led is None else headed(query[np.newaxis], embedder)
+    if led is None or notes.led is None:
+        return cosine
+    share = np.float32(SHARE)
+    alike: Scores = (1 - share) * cosine + share * np.vecdot(notes.led, led[0])
+    return alike
 
 
 def worth(notes: NDArray[np.void], evidence: Scores, now: datetime, ranking: Ranking) -> Scores:
     """Return what notes are worth in a prompt.
 
     Args:
-        notes: What `NoteColumns` know, of shape `(rows,)`.
+        notes: The fields that `NoteColumns` know, of shape `(rows,)`.
         evidence: On the question, of shape `(rows,)`.
         now: The moment against which recency counts.
         ranking: Has the half-life.

@@ -25,7 +25,7 @@ AGENTS_DECAY = 0.995
 """What recency is multiplied by each hour (Park et al. 2023, "Generative Agents")."""
 
 
-COMPANIONS = 0.75
+COMPANIONS = 0.78
 """What share of the best cosine similarity or relevance another note has to reach, to be known with
 it. Of about thirty rules that were tried on labelled notes all lie on one curve of precision and
 recall; this is the place on it."""

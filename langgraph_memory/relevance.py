@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from langgraph_memory.conversation import ColumnsOf, Conversation
 from langgraph_memory.expressions import asks_number, asks_time
 from langgraph_memory.lexical import query_tokens, query_weights
-from langgraph_memory.profile import OTHER_WORDS, NoteColumns, worth
+from langgraph_memory.profile import OTHER_WORDS, NotesOf, similarity, worth
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.scope import RecordType
 from langgraph_memory.store.ops import Columns, Ranker, Scores, Searched
@@ -74,7 +74,7 @@ def ranker_of(type: RecordType, query: str, ranking: Ranking, asker: Asker) -> R
     if type == "message":
         return MessageRanker(query, ranking, asker)
     if type == "note":
-        return NoteRanker(query, ranking, asker.now)
+        return NoteRanker(query, ranking, asker)
     return RecordRanker(query, ranking)
 
 
@@ -118,18 +118,27 @@ def _alone(searched: Searched, weights: Mapping[str, float], ranking: Ranking) -
 class NoteRanker:
     """Ranks notes as records that stand alone, and by what they are worth in every prompt."""
 
-    columns: ClassVar[Callable[[], Columns]] = NoteColumns
-
     query: str
     ranking: Ranking
-    now: datetime
+    asker: Asker
+
+    @property
+    def columns(self) -> Callable[[], Columns]:
+        """What is worked out once of each note."""
+        return NotesOf(self.asker.embedder)
 
     def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
         """Return the scores of all notes; `worth` is what the profile is chosen by."""
-        scores = alone(self.query, self.ranking, searched)
+        embedder, now = self.asker.embedder, self.asker.now
+        alike = [
+            each._replace(cosine=similarity(each.columns, each.cosine, each.query, embedder))
+            for each in searched
+        ]
+        scores = alone(self.query, self.ranking, alike)
         for each, own in zip(searched, scores, strict=True):
-            own["evidence"] -= np.float32(OTHER_WORDS) * each.columns["aliases"]
-            own["worth"] = worth(each.columns, own["evidence"], self.now, self.ranking)
+            fields = each.columns.fields
+            own["evidence"] -= np.float32(OTHER_WORDS) * fields["aliases"]
+            own["worth"] = worth(fields, own["evidence"], now, self.ranking)
         return scores
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.floors import EMBEDDED, UNMEASURED, Floors
-from langgraph_memory.ranking import Evidence, Quotas, Ranking, distinct, recency, select
+from langgraph_memory.ranking import Evidence, Quotas, Ranking, distinct, recency
 from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
 from langgraph_memory.scope import Owner, RecordType
 

@@ -79,6 +79,8 @@ class Searched(NamedTuple):
     """Whether it is alive and meets the filter: only those are found."""
     columns: Any = None
     """What the ranker's columns know of the rows."""
+    query: NDArray[np.float32] | None = None
+    """The query's vector, of shape `(dimensions,)`; a blank one has none."""
 
 
 class Ranker(Protocol):

@@ -210,6 +210,7 @@ def _searched(
         alive=snapshot.alive,
         chosen=partition.select(op.filter, snapshot),
         columns=None if kind is None else partition.columns(kind, snapshot),
+        query=vector,
     )
 
 
