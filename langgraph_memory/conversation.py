@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.expressions import has_number, has_time
+from langgraph_memory.forms import forms
 from langgraph_memory.lexical import K1, B, LexicalIndex, idf, summed
-from langgraph_memory.message_forms import forms
 from langgraph_memory.records import GLOBAL_ID
 from langgraph_memory.speakers import Speakers
 from langgraph_memory.standing import Standing, repetitions, standing
