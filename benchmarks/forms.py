@@ -203,10 +203,8 @@ def _ridge(
     penalty: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     weighted = inputs * weights[:, None]
-    solved: NDArray[np.float64] = np.linalg.solve(
-        inputs.T @ weighted + np.diag(penalty), weighted.T @ wanted
-    )
-    return solved
+    solved = np.linalg.solve(inputs.T @ weighted + np.diag(penalty), weighted.T @ wanted)
+    return np.asarray(solved, np.float64)
 
 
 def write(probe: Probe, path: Path = WEIGHTS) -> None:

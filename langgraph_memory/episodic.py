@@ -19,7 +19,7 @@ from langgraph.store.base import GetOp
 from langgraph_memory.errors import RecordNotFoundError
 from langgraph_memory.operations import get_op
 from langgraph_memory.records import Change, Episode, Hit, Message, Outcome, Recalled, Record
-from langgraph_memory.small_talk import is_go_ahead
+from langgraph_memory.task_rule import is_go_ahead
 
 _JUDGED: tuple[Outcome, ...] = ("success", "partial")
 """What a run cannot say of itself."""

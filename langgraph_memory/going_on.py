@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_memory.messages import begins_turn, text_of
 from langgraph_memory.records import Episode, Record
-from langgraph_memory.small_talk import is_go_ahead
+from langgraph_memory.task_rule import is_go_ahead
 
 
 def turns_before(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:

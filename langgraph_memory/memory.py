@@ -18,7 +18,7 @@ from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
 from langgraph_memory.rewriting import Rewrite
-from langgraph_memory.small_talk import IsTask
+from langgraph_memory.task_rule import IsTask
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes

@@ -60,7 +60,7 @@ from langgraph_memory.runs import (
 )
 from langgraph_memory.scope import Scope, field_of
 from langgraph_memory.showing import SHOWING
-from langgraph_memory.small_talk import is_go_ahead
+from langgraph_memory.task_rule import is_go_ahead
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.callbacks import GraphCallbackHandler, GraphInterruptEvent, GraphResumeEvent
 from langgraph.types import Command
 
-from langgraph_memory import arguments, settings, small_talk
+from langgraph_memory import arguments, settings, small_talk, task_rule
 from langgraph_memory.calling import TAG_MEMORY
 from langgraph_memory.episodic import ending
 from langgraph_memory.errors import ConfigurationError, MissingUserError
@@ -243,7 +243,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         if not is_task(asked.text, list(turn.tools)):
             # What came to nothing might have called a tool, and is not to be lost.
             ended = error is None and not turn.interrupted
-            if ended or is_task is not small_talk.is_task or small_talk.is_courtesy(asked.text):
+            if ended or is_task is not task_rule.is_task or small_talk.is_courtesy(asked.text):
                 return None
         return asked.text or "(a message without text)"
 

@@ -17,7 +17,7 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.rewriting import Rewrite, Rewriter
-from langgraph_memory.small_talk import IsTask, is_task
+from langgraph_memory.task_rule import IsTask, is_task
 
 
 def evaluator(given: Evaluator | None) -> Evaluator | None:

@@ -42,8 +42,8 @@ from langgraph_memory.rewriting import Rewriter
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import BLIND, Band, band_of
-from langgraph_memory.small_talk import IsTask
 from langgraph_memory.store.rows import Namespace
+from langgraph_memory.task_rule import IsTask
 from langgraph_memory.versions import Decision
 
 logger = logging.getLogger(__name__)
