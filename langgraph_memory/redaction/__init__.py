@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.redaction.columns import column_spans
 from langgraph_memory.redaction.forms import without_forms
-from langgraph_memory.redaction.named import Span, named_spans, names_secret
+from langgraph_memory.redaction.named import named_spans
+from langgraph_memory.redaction.naming import Span, names_secret
 from langgraph_memory.redaction.numbers import without_cards
 from langgraph_memory.redaction.personal import KINDS, Kind, without_personal
 

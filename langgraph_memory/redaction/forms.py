@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from langgraph_memory.redaction.looks import is_placeholder
 
@@ -82,12 +83,12 @@ _PREFIXED = {
         r"sk-(?=[\w-]{0,99}[A-Z])(?=[\w-]{0,99}[0-9])(?=[\w-]{0,99}[a-z][0-9A-Z])[\w-]{32,}",
         rf"[spr]k_(?:live|test|prod)_{_A}{{10,}}",  # Stripe, Clerk
         r"(?:sk|pk)_[0-9a-f]{40,}",  # ElevenLabs
-        rf"whsec_[A-Za-z0-9+/=]{{24,}}",
+        r"whsec_[A-Za-z0-9+/=]{24,}",
         rf"gsk_{_A}{{40,}}",
         rf"xai-{_A}{{60,}}",
         rf"lsv2_(?:pt|sk)_{_H}{{32}}_{_H}{{10}}",
         rf"ls__{_H}{{32}}",
-        rf"tvly-(?:dev-|prod-)?(?=[A-Za-z-]{{0,40}}\d)[A-Za-z0-9-]{{20,}}",
+        r"tvly-(?:dev-|prod-)?(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9-]{20,}",
         rf"ck-{_A}{{40,}}",  # Chroma Cloud
         rf"pcsk_{_A}{{4,}}_{_A}{{30,}}",
         rf"r8_{_A}{{30,}}",
@@ -104,7 +105,7 @@ _PREFIXED = {
         r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])",
         r"ABSK[A-Za-z0-9+/]{60,}=*",
         rf"LTAI{_A}{{12,}}",
-        rf"AK(?:ID|LT)(?=[A-Za-z]{{0,30}}\d)[\w-]{{32,}}",
+        r"AK(?:ID|LT)(?=[A-Za-z]{0,30}\d)[\w-]{32,}",
         r"SG\.[\w-]{16,}\.[\w-]{32,}",
         rf"SK{_H}{{32}}(?!{_A})",  # Twilio
         rf"key-{_H}{{32}}(?!{_A})",  # Mailgun
@@ -161,13 +162,32 @@ _PLACED = (
     ),
     (
         "password",
-        " -p",
-        r"\b(?:docker|podman|helm|oras)\s[^\n]{0,60}\blogin\b[^\n]{0,80}\s-p[ =]?'?([^\s'\"-][^\s'\"]*)",
+        "login",
+        r"\blogin\b[^\n]{0,80}\s-p[ =]?(?:'([^'\n]+)'|\"([^\"\n]+)\"|([^\s'\"-][^\s'\"]*))",
     ),
     (
         "password",
         " -p",
         r"\b(?:mysql|mysqldump|mysqladmin|mariadb|7za?|u?n?rar)\b[^\n]{0,80}\s-p'?([^\s'\"]+)",
+    ),
+    ("password", "net use", r"\bnet use\b[^\n]{0,80}/user:\S+ ([^\s/*]\S*)"),
+    ("password", "htpasswd", r"\bhtpasswd\s+-\w*b\w*\s+(?:-\w+\s+){0,3}\S+\s+\S+\s+(\S+)"),
+    ("password", "%", r"\s(?:-U|--user)[ =]?'?[\w\\/.@-]+%([^\s'\"]+)"),  # smbclient
+    ("password", "wpa_passphrase", r"\bwpa_passphrase\s+\S+\s+(\S+)"),
+    ("password", "rabbitmqctl", r"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+(\S+)"),
+    ("password", "sudo -s", r"\becho\s+(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\S+))\s*\|\s*sudo -S\b"),
+    ("password", "ssh-keygen", r"\bssh-keygen\b[^\n]{0,80}\s-N\s+['\"]?([^\s'\"]+)"),
+    ("password", "identified", r"\bidentified\s+(?:with \w+ )?by\s+(?:'([^'\n]+)'|\"([^\"\n]+)\")"),
+    (
+        "password",
+        "auth",
+        r"\b\w{0,20}auth[\"']?\s?[=:(]\s?\(?\s?(?:'[^'\n]{0,60}',\s?'([^'\n]+)'|\"[^\"\n]{0,60}\",\s?\"([^\"\n]+)\")\)",
+    ),
+    ("password", "jdbc:oracle", r"\bjdbc:oracle:\w+:[^\s/@]+/([^\s@]+)@"),
+    (
+        "token",
+        "authorization",
+        r"\bauthorization[\"']?\s*[:=]\s*[\"']?(?=[A-Za-z+/_-]{0,40}\d)([\w+/=-]{20,})",
     ),
     ("password", "zip", r"\b(?:un)?zip\b[^\n]{0,80}\s-P\s?'?([^\s'\"]+)"),
     ("password", "redis-cli", r"\bredis-cli\b[^\n]{0,80}\s-a\s'?([^\s'\"]+)"),
@@ -175,7 +195,11 @@ _PLACED = (
     ("key", "key=", r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/%]{20,}={0,2})"),
     ("key", "sig=", r"\bsig=([A-Za-z0-9%+/-]{30,}={0,2})"),
     ("key", "key", r"\b(?:PrivateKey|PresharedKey)\s*=\s*([A-Za-z0-9+/]{42,43}=)"),
-    ("private key", "private-lines", r"\bPrivate-Lines: \d+\s+([A-Za-z0-9+/=\s]{20,}?)\s*(?=Private-MAC|\Z)"),
+    (
+        "private key",
+        "private-lines",
+        r"\bPrivate-Lines: \d+\s+([A-Za-z0-9+/=\s]{20,}?)\s*(?=Private-MAC|\Z)",
+    ),
     ("token", "signature=", r"\bSignature=([0-9a-f]{64})"),
     # Published parts within, not at the beginning.
     ("token", ":aa", r"(?<![A-Za-z0-9])(\d{8,10}:(?-i:AA)[\w-]{32,35})(?![\w-])"),  # Telegram
@@ -209,9 +233,10 @@ which it is not there, and the pattern."""
 
 def _prefixed() -> re.Pattern[str]:
     named = (
-        f"(?P<{mark.replace(' ', '_')}>{'|'.join(patterns)})" for mark, patterns in _PREFIXED.items()
+        f"(?P<{mark.replace(' ', '_')}>{'|'.join(patterns)})"
+        for mark, patterns in _PREFIXED.items()
     )
-    return re.compile(f"(?<![A-Za-z0-9])(?=[A-Za-z1$-])(?:{'|'.join(named)})", re.ASCII)
+    return re.compile(rf"(?<![A-Za-z0-9])(?=[\w.~:/+$=%|-]{{16}}|-----BEGIN )(?:{'|'.join(named)})", re.ASCII)
 
 
 _PREFIXES = _prefixed()
@@ -227,7 +252,7 @@ def without_forms(text: str) -> str:
     lowered = text.lower()
     for mark, needle, pattern in _PLACES:
         if needle in lowered:
-            text = pattern.sub(lambda match, mark=mark: _marked_in(match, mark), text)
+            text = pattern.sub(partial(_marked_in, mark), text)
     return text
 
 
@@ -235,7 +260,7 @@ def _marked(match: re.Match[str]) -> str:
     return f"[redacted {(match.lastgroup or '').replace('_', ' ')}]"
 
 
-def _marked_in(match: re.Match[str], mark: str) -> str:
+def _marked_in(mark: str, match: re.Match[str]) -> str:
     """Return a match with its group in place of which the mark is."""
     start, end = match.span(match.lastindex or 0)
     if is_placeholder(match.string[start:end]):

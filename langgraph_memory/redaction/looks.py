@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from langgraph_memory.redaction.words import STANDS_FOR
 
@@ -21,8 +22,8 @@ _CODE = re.compile(
     | [A-Za-z_]\w*\[.*                               # a[...]
     | [A-Za-z_]\w*::.*
     | (?:process\.env|os\.environ|env|ENV|System)\b\W.*
-    | &?(?:self|this|args|opts|options|config|settings|params|req|request|data|user|form|props|event|ctx|state)
-      (?:\.|->|\[).*
+    | &?(?:self|this|args|opts|options|config|settings|params|req|request|data|user|form|props
+        |event|ctx|state) (?:\.|->|\[).*
     | [/~.][/\w.-]*/[\w./-]*                         # a path
     | [a-z]+://\S*
     | =+.*
@@ -39,15 +40,18 @@ _COMMON = re.compile(
     | v?\d+(?:[.:/_-]\d+)+[A-Za-z]{0,3}\d{0,2}(?:[+-][\d:]+)?
     | \d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?
     | [QHWVvKMSBCTFLG]\d{1,3} | \d{1,2}(?:am|pm|h\d*)
-    | (?:sha|md|base|utf|oauth|http|ipv|aes|rsa|iso|ec|es|hs|rs|ps|tls|ssl|sp|nist|argon|pbkdf|bcrypt|scrypt|x|pkcs|crc
-       |python|java|web|php|php|node|fido|u|saml|ntlm|kerberos|wpa|wep|smb|cp|latin|rfc|cve|ean|h|s|ps|k|i|c|f|mp|int|uint|str|float)
+    | (?:sha|md|base|utf|oauth|http|ipv|aes|rsa|iso|ec|es|hs|rs|ps|tls|ssl|sp|nist|argon
+        |pbkdf|bcrypt|scrypt|x|pkcs|crc|python|java|web|php|node|fido|u|saml|ntlm|kerberos|wpa|wep|smb
+        |cp|latin|rfc|cve|ean|h|s|k|i|c|f|mp|int|uint|str|float)
       [-_.]?\d[\d.v-]*[a-z]{0,2}
     | (?:sp|iso|rfc|nist|din|en|iec|ieee|fips)[-_ ]?\d[\w.-]* 
     | \d?fa | mfa | totp | 1password\d* | keepass\w* | bitwarden\d* | lastpass\d*
     | gpt-?\d.* | claude-?.* | llama-?.* | gemini-?.* | mistral-?.* | o\d(?:-\w+)*
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                                       # e-mail
-    | (?:https?|ftp|file|git|ssh)://.* | www\..* | [\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|de|fr|es|cn|jp|ai)(?:/.*)?
-    | [\w./-]+\.(?:pdf|docx?|xlsx?|txt|md|py|js|ts|json|ya?ml|toml|ini|csv|tsv|png|jpe?g|gif|svg|html?|xml|sql|sh|go|rs|java|zip|gz|log|env|kdbx?|pem|crt|key|cfg|conf)
+    | (?:https?|ftp|file|git|ssh)://.* | www\..*
+    | [\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|de|fr|es|cn|jp|ai)(?:/.*)?
+    | [\w./-]+\.(?:pdf|docx?|xlsx?|txt|md|py|js|ts|json|ya?ml|toml|ini|csv|tsv|png
+        |jpe?g|gif|svg|html?|xml|sql|sh|go|rs|java|zip|gz|log|env|kdbx?|pem|crt|key|cfg|conf)
     | [~.]?(?:/[\w.-]+)+/?
     | [A-Za-z_][\w.]*\(.*                                                # a call
     | (?:19|20)\d\d
@@ -67,7 +71,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{16,}")
 
 
 def is_placeholder(word: str) -> bool:
-    """Whether a value only stands for one: `********`, `<your token>`, `${PASSWORD}`, "required"."""
+    """Whether a value only stands for one: `********`, `<your token>`, `${KEY}`, "required"."""
     if "[redacted" in word or _STANDS_FOR.fullmatch(word):
         return True
     if len(word) > _LONG:
@@ -108,7 +112,7 @@ def is_like_key(word: str) -> bool:
     if len(word) < 6 or _is_common(word) or is_placeholder(word) or is_code(word):
         return False
     letters, digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
-    if " " in word or not (letters and digits or len(word) >= 12 and _is_broken(word)):
+    if " " in word or not ((letters and digits) or (len(word) >= 12 and _is_broken(word))):
         return bool(_HEX.fullmatch(word))
     return len(word) < 12 or len(word) < 4 * len(_PARTS.findall(word))
 
@@ -127,10 +131,10 @@ def _is_broken(word: str) -> bool:
     """Whether letters alone cannot be a word: signs among them, or capitals within."""
     if _SPECIAL.search(word[:-1], 1):
         return True
-    humps = sum(a.islower() and b.isupper() for a, b in zip(word, word[1:], strict=False))
+    humps = sum(a.islower() and b.isupper() for a, b in pairwise(word))
     return humps > 1 and len(word) > 7
 
 
 def _changes(word: str) -> int:
     """Return how often letters and digits take turns."""
-    return sum(a.isdigit() != b.isdigit() for a, b in zip(word, word[1:], strict=False))
+    return sum(a.isdigit() != b.isdigit() for a, b in pairwise(word))

@@ -8,7 +8,7 @@ _GAP = r"[ \u00a0\u2000-\u200a\u202f\u3000.\u2010-\u2015\u2212/-]{0,3}+"
 
 
 # As many digits as a number has at most; it does not begin within another.
-_RUN = re.compile(rf"(?<![0-9])(?<![0-9][.,])(?=([2-6](?:{_GAP}[0-9]){{13,18}}))")
+_RUN = re.compile(rf"(?<![0-9])(?<![0-9][.,])(?<![A-Z]-)(?=([2-6](?:{_GAP}[0-9]){{13,18}}))")
 _NETWORKS = (
     (16, 19, "4 6"),  # Visa, Discover, UnionPay, RuPay
     (16, 19, "50 56 57 58"),  # Maestro
@@ -20,9 +20,10 @@ _NETWORKS = (
 give out today. An IMEI passes Luhn's check too, and has 15 digits."""
 _SIZES = {first: (size, other) for size, other, firsts in _NETWORKS for first in firsts.split()}
 _OTHER = re.compile(
-    r"(?:imei|iccid|orders?|bestell\w*|auftrag\w*|pedidos?|commandes?|ご?注文|订单|訂單|invoice|rechnung\w*"
-    r"|facturas?|factures?|发票|tracking|sendung\w*|运单|快递|ticket|case|serial|sku|ean|konto|timestamp|reference|ref)"
-    r"(?:\s?(?:number|nummer|num|nr|no|id|n[°ºo]|号|號|番号|編号|编号|de\ pedido))?\W{0,3}(?:is|es|ist|est|是|は)?\W{0,3}\Z"
+    r"(?:imei|iccid|orders?|bestell\w*|auftrag\w*|pedidos?|commandes?|ご?注文|订单|訂單|invoice"
+    r"|rechnung\w*|facturas?|factures?|发票|tracking|sendung\w*|运单|快递|ticket|case|serial|sku|ean"
+    r"|konto|timestamp|reference|ref)"
+    r"(?:\s?(?:number|nummer|num|nr|no|id|n[°ºo]|号|號|番号|編号|编号))?\W{0,3}(?:is|es|ist|est|是|は)?\W{0,3}\Z"
 )
 _NO_DIGITS = re.compile(r"[^0-9]+")
 _DOUBLED = bytes(48 + sum(divmod(2 * digit, 10)) for digit in range(10))
@@ -34,7 +35,11 @@ def without_cards(text: str) -> str:
     parts, done = [], 0
     for match in _RUN.finditer(text):
         start = match.start()
-        if start >= done and (end := _card_end(text, *match.span(1))) and not _is_other(text, start):
+        if (
+            start >= done
+            and (end := _card_end(text, *match.span(1)))
+            and not _is_other(text, start)
+        ):
             parts += [text[done:start], "[redacted card number]"]
             done = end
     return "".join([*parts, text[done:]]) if parts else text

@@ -50,29 +50,29 @@ KEYS = (
 """Whose value looks like no word."""
 
 BARE = frozenset(
-    ["key", "bearer", "login", "auth", "schlüssel", "llave", "clé", "chave", "chiave", "ключ"]
-    + ["キー", "مفتاح", "الرمز", "クレデンシャル", "credential", "credentials", "secret", "密钥"][:3]
+    "key bearer login auth schlüssel llave clé chave chiave ключ キー مفتاح الرمز".split()
 )
 """Those that mean much else: in a sentence only what is long goes."""
 
-ASSIGNED = frozenset(["pass", "auth", "login", "パス", "bearer"])
+ASSIGNED = frozenset(["pass", "auth", "login", "bearer"])
 """Those that are mostly something else in a sentence: their values are assigned."""
 
 _WEAK_BEGINNINGS = frozenset(
-    ["pass", "pw", "pwd", "psk", "mdp", "clave", "senha", "key", "secret", "secreto", "token"]
-    + ["jeton", "auth", "login", "bearer", "clé", "llave", "chave", "chiave", "schlüssel"]
-    + ["ключ", "şifre", "pass code", "pass phrase", "app key", "app_key", "appkey", "mnemonic"]
-    + ["credential", "credentials", "hasło"]
-)
+    """
+    pass pw pwd psk mdp clave senha key secret secreto token jeton auth login bearer clé llave
+    chave chiave schlüssel ключ şifre app_key appkey mnemonic credential credentials hasło
+    """.split()
+) | {"pass code", "pass phrase", "app key"}
 """Those that other words end in: they begin where a word does, or at a capital."""
 
 COMPOUNDS = re.compile(
-    r"[ \t]+(?:polic|manage|reset|hint|field|prompt|page|form|protect|length|limit|count|bug|error|rule"
-    r"|requirement|strength|generat|hash|file|store|vault|list|type|name|id\b|usage|rotation|expir"
-    r"|chang(?:e|ing)\s(?:page|form|link|dialog|e-?mail)|recover|link|e-?mail|check|valid|input|box|column|parameter"
-    r"|option|flag|variable|prefix|format|doc|service|setting|screen|ring|bucket|window|account"
-    r"|person|result|player|point|lime|board|santa|agent|budget|price|cost|economy|sale|ingredient|sauce"
-    r"|stream|provider|endpoint|refresh|authentication|authori|storage|size|sharing|leak|breach|attack|crack)"
+    r"[ \t]+(?:polic|manage|reset|hint|field|prompt|page|form|protect|length|limit|count|bug|error"
+    r"|rule|requirement|strength|generat|hash|file|store|vault|list|type|name|id\b|usage|rotation"
+    r"|expir|chang(?:e|ing)\s(?:page|form|link|dialog|e-?mail)|recover|link|e-?mail|check|valid"
+    r"|input|box|column|parameter|option|flag|variable|prefix|format|doc|service|setting|screen"
+    r"|ring|bucket|window|account|person|result|player|point|lime|board|santa|agent|budget|price"
+    r"|cost|economy|sale|ingredient|sauce|stream|provider|endpoint|refresh|authenti|authori"
+    r"|storage|size|sharing|leak|breach|attack|crack)"
 )
 """What follows where a word only says what something else is for: a password policy."""
 
@@ -82,8 +82,8 @@ STANDS_FOR = frozenset(
     dummy fake test todo me it this here with real value string text secret password passwd
     passwort kennwort pass pwd user username admin db database root token api access auth client
     key keys openai service changeme replaceme contraseña contrasena senha пароль 密码 密碼
-    パスワード 비밀번호 mot de passe null none nil true false undefined empty unset n na tbd yes no on
-    off str bytes int bool any object secretstr optional required hidden redacted masked removed
+    パスワード 비밀번호 mot de passe null none nil true false undefined empty unset n na tbd yes no
+    on off str bytes int bool any object secretstr optional required hidden redacted masked removed
     omitted missing unknown invalid default prompt basic bearer auto random generated stdin env
     file vault keyring plain see ask same mandatory needed obligatoria obligatorio obligatoire
     requis requise erforderlich pflicht pflichtfeld vergessen leer obrigatória obrigatório
@@ -109,7 +109,8 @@ def names() -> re.Pattern[str]:
         f"{letter}(?:{'|'.join(map(re.escape, rest))})" for letter, rest in first.items()
     )
     # What follows in an identifier; "passwords", but not "passwordless" or "password_hash".
-    end = rf"(?:[_-]?(?:base|prod|dev|test|old|new|plain|\d{{1,2}})|s)?(?![{_LETTERS}0-9_]|-[a-z0-9]|\.\w)"
+    suffix = r"(?:[_-]?(?:base|prod|dev|test|old|new|plain|\d{1,2})|s)?"
+    end = rf"{suffix}(?![{_LETTERS}0-9_]|-[a-z0-9]|\.\w)"
     return re.compile(f"(?:{listed})(?:(?<=[^{_LETTERS}])|{end})")
 
 
@@ -120,4 +121,4 @@ def begins_word(text: str, start: int, name: str) -> bool:
     before = text[start - 1]
     if text[start].isupper() and (before.islower() or before.isdigit()):
         return True
-    return not before.isalpha() or not before.isascii() and ord(before) > 0x2E80
+    return not before.isalpha() or (not before.isascii() and ord(before) > 0x2E80)

@@ -1,0 +1,139 @@
+"""Values that a sentence tells: "my password was ...", "set it to ...", "... is my password"."""
+
+from __future__ import annotations
+
+import re
+
+from langgraph_memory.redaction.assigned import is_prose
+from langgraph_memory.redaction.looks import (
+    is_like_key,
+    is_like_password,
+    is_placeholder,
+    is_strong,
+)
+from langgraph_memory.redaction.naming import Name, Span
+from langgraph_memory.redaction.values import CLOSERS, EAST, WORD, group_span, trimmed
+from langgraph_memory.redaction.words import ASSIGNED, COMPOUNDS
+
+_AFTER = 120
+"""Characters after a name in which its value is looked for."""
+_BEFORE = 60
+_TOLD = 200
+"""Characters of a value in a sentence at most."""
+_CLOSED = re.compile(CLOSERS)
+_BE = (
+    "is was are be been being becomes became equals now its it's it’s that's that’s still "
+    "currently stays remains reads es era será fue sea sigue siendo ahora c'est c’est est était "
+    "sera reste maintenant ist war lautet lautete heißt heisst hieß sei wäre jetzt nun bleibt é "
+    "foi era será agora è sarà ora это был была будет теперь هي هو كان called = : - – — ："
+)
+_TO = "to as a à en por par pour auf zu in into con para per на в with"
+_IS = re.compile(
+    rf"(?:(?<![^\W\d_])(?:{'|'.join(map(re.escape, sorted(_BE.split(), key=len, reverse=True)))})"
+    r"(?:\s+(?:now|still|just|simply|currently|probably|jetzt|nun|noch|ahora|maintenant|toujours|ancora))?"
+    r"|[是为為成到即叫了用作就は가는은를을がをに：:=＝→—–-])\s*$"
+)
+_INTO = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(_TO.split())})\s*$")
+_CHANGED = re.compile(
+    r"\b(?:set|chang|reset|switch|updat|rotat|mov|renam|made|made|turn|cambi|actualiz|pus[eo]|pon|mud|alter|modif"
+    r"|remplac|mis\b|mett|geänd|änder|gesetzt|setz|zurückges|umgestellt|wähl|смени|измени|поменя|постав|установ"
+    r"|aggiorn|impost|modific|troc|defin|restable)"
+)
+_PRONOUN = re.compile(
+    r"(?:\bit\b|\bit['’]s|\bone\b|\bla\b|\blo\b|\bl['’]|\bes\b|\bthis\b|现在|改成|c['’]est|\bnow\b|\bahora\b)"
+)
+_SENTENCE_END = re.compile(r"[.!?。！？؟](?=\s|$|[\u3000-\u9fff])|\n")
+_FOLLOWED = re.compile(  # "hunter2 is my password"
+    rf"""
+    \s*["'`”»“」』]?[ ]?
+    (?: (?:is|was|as|for|es|era|como|de|est|était|comme|ist|war|als|é|è|come|это|как
+        |—|-|,|that's|is\s+still)\s
+        (?:[^\W\d_]{{1,12}}\s){{0,3}} (?:[^\W\d_]{{1,12}}-)?
+      | [是作为為当當做就]{{1,3}}\s?(?:[{EAST}]{{0,6}})
+      | [はがを]\s?(?:[{EAST}]{{0,6}}の)?
+      | (?:이|가|은|는)\s(?:제|내)\s )
+    """,
+    re.VERBOSE,
+)
+_UNITS = re.compile(
+    r"\s?(?:char|digit|day|year|time|letter|symbol|month|week|hour|minute|second|位|个|文字|桁|caract|dígit|zeichen|tage|jours|jahre|años|개|자|символ|%)"
+)
+
+
+def value_told(name: Name) -> Span | None:
+    """Return where a sentence after a name tells its value."""
+    if not name.is_word or name.word in ASSIGNED or COMPOUNDS.match(name.lowered, name.end):
+        return None
+    limit = min(name.limit, name.end + _AFTER)
+    start = _CLOSED.match(name.text, name.end).end()  # type: ignore[union-attr]  # nothing will do
+    for word in WORD.finditer(name.text, start, limit + _TOLD):
+        if word.start() >= limit:
+            return None
+        span, quoted = _told(name.text, word)
+        value = name.text[slice(*span)]
+        between = name.lowered[name.end : word.start()]
+        if "[redacted" in word.group():
+            return None
+        if _is_told(name, value, quoted, between, span):
+            return span
+    return None
+
+
+def _told(text: str, word: re.Match[str]) -> tuple[Span, bool]:
+    if word["run"] is None:
+        return group_span(word), True
+    start, end = trimmed(text, word.span())
+    while end - 1 > start and text[end - 1] == "?":
+        end -= 1
+    return (start, end), False
+
+
+def _is_told(name: Name, value: str, quoted: bool, between: str, span: Span) -> bool:
+    if name.is_password and not quoted and is_strong(value) and _is_apart(name, span[0]):
+        return len(between) < _BEFORE and not _SENTENCE_END.search(between)
+    if not ((quoted and name.is_password) or _looks(name, value)) or is_placeholder(value):
+        return False
+    if quoted and is_prose(value):
+        return False
+    if value.isdigit() and _UNITS.match(name.lowered, span[1]):
+        return False
+    return _is_connected(name, between, span)
+
+
+def _looks(name: Name, value: str) -> bool:
+    if name.is_password:
+        return is_like_password(value)
+    return is_like_key(value) and len(value) >= name.least
+
+
+def _is_apart(name: Name, start: int) -> bool:
+    """Whether a word is one of its own: `password@host` has none."""
+    text = name.text
+    return start > name.end or not (text[start].isascii() and text[start - 1].isascii())
+
+
+def _is_connected(name: Name, between: str, span: Span) -> bool:
+    """Whether what is between a name and a word says that the word is the value."""
+    *earlier, clause = _SENTENCE_END.split(between)
+    if len(earlier) > 1 or (earlier and not _PRONOUN.search(clause)):
+        return False
+    if not clause.strip(" \t,*_`\"'[({（" if name.is_password else " \t"):
+        return not earlier and _is_apart(name, span[0])
+    if _IS.search(clause):
+        return True
+    around = name.lowered[max(name.line, name.start - 50) : name.end + len(between) + 60]
+    return bool(_INTO.search(clause) and _CHANGED.search(around))
+
+
+def value_before(name: Name, done: int) -> Span | None:
+    """Return where the value is of which a sentence says that it is the secret."""
+    if not name.is_password or not name.is_word or name.word in ASSIGNED:
+        return None
+    low = max(done, name.line, name.start - _BEFORE)
+    for word in WORD.finditer(name.text, low, name.start):
+        span, quoted = _told(name.text, word)
+        if quoted or is_like_password(name.text[slice(*span)]):
+            said = _FOLLOWED.fullmatch(name.lowered, span[1], name.start)
+            if said or (not quoted and is_strong(name.text[slice(*span)])):
+                return span
+    return None
