@@ -236,7 +236,9 @@ def _prefixed() -> re.Pattern[str]:
         f"(?P<{mark.replace(' ', '_')}>{'|'.join(patterns)})"
         for mark, patterns in _PREFIXED.items()
     )
-    return re.compile(rf"(?<![A-Za-z0-9])(?=[\w.~:/+$=%|-]{{16}}|-----BEGIN )(?:{'|'.join(named)})", re.ASCII)
+    return re.compile(
+        rf"(?<![A-Za-z0-9])(?=[\w.~:/+$=%|-]{{16}}|-----BEGIN )(?:{'|'.join(named)})", re.ASCII
+    )
 
 
 _PREFIXES = _prefixed()

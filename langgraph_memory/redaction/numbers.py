@@ -10,11 +10,11 @@ _GAP = r"[ \u00a0\u2000-\u200a\u202f\u3000.\u2010-\u2015\u2212/-]{0,3}+"
 # As many digits as a number has at most; it does not begin within another.
 _RUN = re.compile(rf"(?<![0-9])(?<![0-9][.,])(?<![A-Z]-)(?=([2-6](?:{_GAP}[0-9]){{13,18}}))")
 _NETWORKS = (
-    (16, 19, "4 6"),  # Visa, Discover, UnionPay, RuPay
-    (16, 19, "50 56 57 58"),  # Maestro
+    (19, 16, "4 6"),  # Visa, Discover, UnionPay, RuPay
+    (19, 16, "50 56 57 58"),  # Maestro
     (16, 0, "51 52 53 54 55 22 23 24 25 26 27 35"),  # Mastercard, Mir, JCB
     (15, 0, "34 37"),  # American Express
-    (14, 16, "300 301 302 303 304 305 36 38 39"),  # Diners Club
+    (16, 14, "300 301 302 303 304 305 36 38 39"),  # Diners Club
 )
 """How many digits a number has, or else, by what it begins with (ISO/IEC 7812-1): those that banks
 give out today. An IMEI passes Luhn's check too, and has 15 digits."""

@@ -89,8 +89,9 @@ def _told(text: str, word: re.Match[str]) -> tuple[Span, bool]:
 
 
 def _is_told(name: Name, value: str, quoted: bool, between: str, span: Span) -> bool:
-    if name.is_password and not quoted and is_strong(value) and _is_apart(name, span[0]):
-        return len(between) < _BEFORE and not _SENTENCE_END.search(between)
+    strong = name.is_password and not quoted and is_strong(value) and _is_apart(name, span[0])
+    if strong and len(between) < _BEFORE and not _SENTENCE_END.search(between):
+        return True
     if not ((quoted and name.is_password) or _looks(name, value)) or is_placeholder(value):
         return False
     if quoted and is_prose(value):
@@ -114,6 +115,8 @@ def _is_apart(name: Name, start: int) -> bool:
 
 def _is_connected(name: Name, between: str, span: Span) -> bool:
     """Whether what is between a name and a word says that the word is the value."""
+    if between.endswith("\n") and between[-2:-1].isalpha() and _IS.search(between):
+        return between.count("\n") == 1  # a message in two parts
     *earlier, clause = _SENTENCE_END.split(between)
     if len(earlier) > 1 or (earlier and not _PRONOUN.search(clause)):
         return False
