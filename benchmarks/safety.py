@@ -12,9 +12,9 @@ Each line on stdout is a JSON object:
 - `mangled`: the share of harmless texts that are changed;
 - `ms`: milliseconds for all these texts.
 
-Beside this package, if they are installed: detect-secrets with all its plugins, of which each secret
-that it finds in a file is taken out, and the detectors of LangChain's `PIIMiddleware` (cards and
-e-mail addresses, and addresses of computers). Neither knows sentences.
+Beside this package, if they are installed: detect-secrets with all its plugins, of which each
+secret that it finds in a file is taken out, and the detectors of LangChain's `PIIMiddleware` for
+cards, e-mail addresses, and addresses of computers. Neither knows sentences.
 """
 
 from __future__ import annotations

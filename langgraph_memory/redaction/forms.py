@@ -79,7 +79,7 @@ _PREFIXED = {
     ),
     "key": (
         r"sk-(?:ant|proj|svcacct|admin|or-v1|lf|None)-(?=[A-Za-z_-]{0,40}\d)[\w-]{18,}",
-        rf"sk-(?=[a-z]{{0,60}}[A-Z0-9]){_A}{{20,}}(?![.-][a-z])",  # OpenAI, DeepSeek
+        rf"sk-(?=[a-z]{{0,60}}[A-Z0-9]){_A}{{20,}}",  # OpenAI, DeepSeek
         r"sk-(?=[\w-]{0,99}[A-Z])(?=[\w-]{0,99}[0-9])(?=[\w-]{0,99}[a-z][0-9A-Z])[\w-]{32,}",
         rf"[spr]k_(?:live|test|prod)_{_A}{{10,}}",  # Stripe, Clerk
         r"(?:sk|pk)_[0-9a-f]{40,}",  # ElevenLabs
