@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -284,7 +285,7 @@ def test_the_best_of_each_type_and_owner_have_their_place_in_their_order(
     found: list[tuple[Owner, str]], quotas: Quotas
 ) -> None:
     """What colleagues wrote takes no place of what is the user's own, however much it is."""
-    make = {"n": note, "m": message, "e": episode}
+    make: dict[str, Callable[[str], Record]] = {"n": note, "m": message, "e": episode}
     hits = [hit(replace(make[of](f"{i}"), owner=owner)) for i, (owner, of) in enumerate(found)]
     placed = quotas.guaranteed(hits)
     expected = [
