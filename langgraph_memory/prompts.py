@@ -129,7 +129,8 @@ def memory_block(
 
 def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
     """Return how many tokens of a block are no lines of memory, by what counts them."""
-    return count("\n".join([OPEN, _introduction(recalled), NOTHING_ELSE, CLOSE]))
+    footer = [NOTHING_ELSE] if recalled.nothing_known else []
+    return count("\n".join([OPEN, _introduction(recalled), *footer, CLOSE]))
 
 
 def fill(
