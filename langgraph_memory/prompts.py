@@ -63,7 +63,7 @@ PROFILE_SHARE = 0.35
 """... for all notes of the profile."""
 STATED_SHARE = 0.60
 """... for what the user stated, less what all notes take."""
-LAST_TIME_SHARE = 0.10
+LAST_TIME_SHARE = 0.06
 TASKS_SHARE = 0.10
 UNCERTAIN = 5
 """Lines that are not certain, where nothing is known."""
