@@ -27,7 +27,7 @@ from langgraph_memory.forms import forms
 from langgraph_memory.lexical import K1, B, LexicalIndex, idf, summed
 from langgraph_memory.records import GLOBAL_ID
 from langgraph_memory.speakers import Speakers
-from langgraph_memory.standing import Standing, repetitions, standing
+from langgraph_memory.standing import Repetitions, Standing, standing
 from langgraph_memory.wording import wording
 
 BEFORE = (0.6, 0.36, 0.22)
@@ -117,10 +117,10 @@ class Conversation(NamedTuple):
     """What BM25 adds to the count of a word, by the length of the window."""
     standing: Standing
     """What each is worth as evidence, by what it is."""
-    times: Scores
-    """How often it was said in the same words."""
-    repeated: Flags
-    """Whether the same was said again later."""
+    repetitions: Repetitions
+    """Which say the same as others."""
+    once: tuple[Scores, Flags]
+    """How often each of those that are alive was said, and whether that was the last time."""
     rows_of: Mapping[str, Sequence[tuple[int, int]]]
     """Where the messages with an id are, each with the number of its thread."""
     threads: Mapping[str, int]
@@ -188,6 +188,20 @@ class Conversation(NamedTuple):
             if (len(id) >= GLOBAL_ID or thread == here) and row < end
         ]
         return np.array(found, np.intp)
+
+    def said_once(self, chosen: Flags) -> tuple[Scores, Flags]:
+        """Return how often each message was said in the same words, and whether it is the newest.
+
+        What a filter leaves out is compared by itself: nothing that is chosen gives way to it.
+
+        Args:
+            chosen: Which rows are looked for, of shape `(rows,)`.
+        """
+        if chosen is self.alive:
+            return self.once
+        often, newest = self.repetitions.among(chosen)
+        others, last = self.repetitions.among(self.alive & ~chosen)
+        return np.maximum(often, others), newest | last
 
     def said_by(self, numbers: set[int]) -> Scores:
         """Return 1 for what some speakers said, else 0."""
@@ -280,7 +294,7 @@ class MessageColumns:
         there = np.append(np.ones(len(alive), np.float32), np.float32(0))
         answered = np.append(fields["asks"], False)[before[0]]
         speaker, day = (np.ascontiguousarray(fields[name]) for name in ("speaker", "day"))
-        times, newest = repetitions(fields, alive)
+        repetitions = Repetitions.of(fields)
         living = day[alive] if alive.any() else day
         return Conversation(
             speakers=self._speakers,
@@ -299,8 +313,8 @@ class MessageColumns:
             neighbours=1 + np.float32(NEIGHBOUR) * (there[before[0]] + there[after[0]]),
             norm=_norm(lexical.lengths(len(alive)), alive, _window(before, after)),
             standing=standing(fields, alive),
-            times=times,
-            repeated=~newest,
+            repetitions=repetitions,
+            once=repetitions.among(alive),
             rows_of=self._rows_of,
             threads=self._threads,
         )

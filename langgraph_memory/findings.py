@@ -243,9 +243,9 @@ class _Findings:
     def _is_empty(self, found: Mapping[RecordType, Found[Match]]) -> bool:
         """Whether there is nothing but what is of the session that is going on."""
         asker = self.question.asker
-        listed = [self.answers.get(Asked("newest", type), ()) for type in ("message", "episode")]
         items = chain(
-            *listed,
+            self._newest("message"),
+            self._newest("episode"),
             (match.item for each in found.values() for match in chain(each, *each.also)),
         )
         return all(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import NamedTuple
@@ -117,8 +117,7 @@ def memory_block(
         seen: Texts that the model has before it anyway; they are not repeated.
     """
     count = counter_of(count_tokens)
-    introduction = _introduction(recalled)
-    fixed = count("\n".join([OPEN, introduction, NOTHING_ELSE, CLOSE]))
+    introduction, fixed = _introduction(recalled), frame_tokens(recalled, count)
     filled = fill(recalled, max_tokens - fixed, count, quotas, seen)
     body = list(filled.lines())
     if recalled.empty and not body:
@@ -126,6 +125,11 @@ def memory_block(
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
     return Block(text, filled.records, fixed + filled.used)
+
+
+def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
+    """Return how many tokens of a block are no lines of memory, by what counts them."""
+    return count("\n".join([OPEN, _introduction(recalled), NOTHING_ELSE, CLOSE]))
 
 
 def fill(
@@ -144,7 +148,7 @@ def fill(
         quotas: How many hits of each type have their place.
         seen: Texts that are not repeated.
     """
-    quotas = quotas or Quotas()
+    quotas, budget = quotas or Quotas(), max(budget, 1)
     filled = Filled(budget, count, recalled.zone, _texts=set(map(normalise, seen)))
     telling = list(filter(tells, recalled.hits))
     profile, hits = [Told(note) for note in recalled.profile], list(map(_told, telling))
@@ -168,7 +172,9 @@ def fill(
         filled.put(STATED, stated)
     filled.put(LAST_TIME, last_time)
     filled.put(TASKS, tasks)
-    filled.sections[LAST_TIME].reverse()  # the newest have their place first, and are read last
+    ordered = {KNOWN: profile, RELEVANT: hits, STATED: stated, LAST_TIME: last_time[::-1]}
+    for heading, told in (ordered | {TASKS: tasks}).items():
+        filled.arrange(heading, told)
     return filled
 
 
@@ -225,6 +231,18 @@ class Filled:
             section.append(Line(text, record))
             self._keep(record)
         return self.used - before
+
+    def arrange(self, heading: str, told: Sequence[Told]) -> None:
+        """Put the lines of a section into the order of what they tell; they came in several turns.
+
+        Args:
+            heading: The section.
+            told: All that it could tell.
+        """
+        places: dict[int, int] = {}
+        for place, (record, _) in enumerate(told):
+            places.setdefault(id(record), place)
+        self.sections[heading].sort(key=lambda line: places[id(line.record)])
 
     def _line(self, record: Record, times: int) -> tuple[str, int]:
         """Return a record's line, and its tokens with its line break."""

@@ -190,10 +190,11 @@ class MessageRanker:
         stated = said.standing.salience + near * searched.cosine + shared * coverage * coverage
         for score in (relevance, evidence, stated):
             score[said.seen(self.asker.known, self.asker.thread_id)] = -np.inf
+        often, newest = said.said_once(searched.chosen)
         if not times.spans:
-            relevance[said.repeated] = stated[said.repeated] = -np.inf
+            relevance[~newest] = stated[~newest] = -np.inf
         own = {"cosine": searched.cosine, "coverage": coverage, "evidence": evidence}
-        return {"relevance": relevance, **own, **parts, "stated": stated, "times": said.times}
+        return {"relevance": relevance, **own, **parts, "stated": stated, "times": often}
 
     def _sum(self, parts: Mapping[str, Scores]) -> Scores:
         of = self.ranking
