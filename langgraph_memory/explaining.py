@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.prompts import Filled, fill, tells
+from langgraph_memory.escaping import one_line
+from langgraph_memory.prompts import Filled, fill, frame_tokens, tells
 from langgraph_memory.records import Hit, Note, Recalled, Record
 
 
@@ -16,7 +17,8 @@ def explanation(recalled: Recalled, max_tokens: int) -> str:
         recalled: What was recalled.
         max_tokens: The budget of its block.
     """
-    filled = fill(recalled, max_tokens, approximate_tokens)
+    budget = max_tokens - frame_tokens(recalled, approximate_tokens)
+    filled = fill(recalled, budget, approximate_tokens)
     return "\n".join(_lines(recalled, filled))
 
 
@@ -67,7 +69,7 @@ def _note(note: Note) -> str:
     why = [
         *(["pinned"] if note.pinned else []),
         note.kind,
-        *([f"slot {note.slot}"] if note.slot is not None else []),
+        *([f"slot {one_line(note.slot)}"] if note.slot is not None else []),
         f"importance {note.importance:.2f}",
         f"mentions {note.mentions}",
     ]
