@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.prompts import Filled, fill, tells
+from langgraph_memory.prompts import Filled, fill, frame_tokens, tells
 from langgraph_memory.records import Hit, Note, Recalled, Record
 
 
@@ -16,7 +16,8 @@ def explanation(recalled: Recalled, max_tokens: int) -> str:
         recalled: What was recalled.
         max_tokens: The budget of its block.
     """
-    filled = fill(recalled, max_tokens, approximate_tokens)
+    budget = max_tokens - frame_tokens(recalled, approximate_tokens)
+    filled = fill(recalled, budget, approximate_tokens)
     return "\n".join(_lines(recalled, filled))
 
 
