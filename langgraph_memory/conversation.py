@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.asking import ends_asking, has_question
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.forms import forms
@@ -52,8 +53,6 @@ _COUNTS = 1 << 18  # of terms in windows that are held at once: a megabyte, howe
 
 _FEW = 64  # rows that are put into their places faster than all rows are sorted
 
-_QUESTION = re.compile("[?？؟]")
-_ENDS_ASKING = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
 _ATTACHMENT = re.compile(r"\n\[(?:image|file|audio|video): ", re.ASCII)
 
 Rows = NDArray[np.intp]
@@ -331,8 +330,8 @@ class MessageColumns:
             value.get("position") or 0,
             speaker,
             said.astimezone(self._zone).toordinal(),
-            _QUESTION.search(text) is not None,
-            _ENDS_ASKING.search(own) is not None,
+            has_question(text),
+            ends_asking(own),
             has_time(text),
             has_number(text),
             value.get("role") == "user",

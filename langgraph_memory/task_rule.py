@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from langgraph_memory.asking import QUESTION_MARKS
 from langgraph_memory.forms import asks_to_do
 from langgraph_memory.orders import names_order
 from langgraph_memory.small_talk import CJK, is_courtesy, words_of
@@ -71,7 +72,7 @@ def is_go_ahead(said: str) -> bool:
     folded = said.strip().casefold().replace("’", "'")
     if not folded or len(folded) > _GO_AHEAD_CHARACTERS:
         return False
-    if folded.endswith(("?", "？", "؟")) or _REFUSAL.match(folded):
+    if folded.endswith(QUESTION_MARKS) or _REFUSAL.match(folded):
         return False
     if _ASSENT.fullmatch(folded):
         return True
