@@ -84,14 +84,14 @@ class _Findings:
             type: each for type in asked.ranked_types if (each := self._found(type)) is not None
         }
         searched = {type: found[type] for type in asked.searched_types if type in found}
-        mixed = asked.types is not None and "episode" in asked.types  # tasks are hits as others are
-        hits = self._known([type for type in searched if mixed or type != "episode"], searched)
-        tasks = [] if mixed else self._known(["episode"], searched)[: EPISODES + _SPARE_TASKS]
+        hits = self._known([type for type in searched if self._is_hit(type)], searched)
         told = self._hits(hits[: asked.enough])
-        episodes = [cast("Hit[Episode]", hit) for hit in told if isinstance(hit.record, Episode)]
-        if not mixed:
-            episodes = [cast("Hit[Episode]", hit) for hit in self._hits(tasks)][:EPISODES]
-        nothing_known = not any(map(self._tells, (*told, *episodes)))
+        if asked.tasks_are_hits:
+            tasks = [hit for hit in told if isinstance(hit.record, Episode)][: asked.limit]
+        else:
+            known = self._known(["episode"], searched)
+            tasks = self._hits(known[: EPISODES + _SPARE_TASKS])[:EPISODES]
+        nothing_known = not any(map(self._is_about, (*told, *tasks)))
         kept = distinct(told, asked.limit)
         return Recalled(
             query=asked.query,
@@ -100,7 +100,7 @@ class _Findings:
             recent=self._recent(),
             hits=tuple(kept),
             perhaps=self._perhaps(searched, hits, kept, nothing_known),
-            episodes=tuple(episodes[: asked.limit] if mixed else episodes),
+            episodes=tuple(cast("list[Hit[Episode]]", tasks)),
             nothing_known=nothing_known,
             exact=all(each.exact for each in searched.values()),
             empty=self._is_empty(found),
@@ -198,7 +198,7 @@ class _Findings:
         rest = [
             match
             for type, found in searched.items()
-            if type != "episode" or asked.types is not None
+            if self._is_hit(type)
             for match in found
             if id(match.item) not in taken and not self._is_here(match)
         ]
@@ -235,7 +235,11 @@ class _Findings:
         thread_id = self.question.asker.thread_id
         return thread_id is not None and match.item.value.get("thread_id") == thread_id
 
-    def _tells(self, hit: Hit) -> bool:
+    def _is_hit(self, type: RecordType) -> bool:
+        """Whether what is found of a type is a hit; past tasks stand apart, unless asked for."""
+        return type != "episode" or self.question.tasks_are_hits
+
+    def _is_about(self, hit: Hit) -> bool:
         """Whether a hit says something about the query; a like task is only worth a look."""
         is_task = isinstance(hit.record, Episode)
         return not is_task or hit.parts["evidence"] >= self._floor("message")
@@ -259,12 +263,11 @@ class _Findings:
     def _profile(self, notes: Found[Match] | None) -> tuple[Note, ...]:
         """Return the notes that are worth most, the most worthy first."""
         records = [self._read(match.item) for match in notes.also[0]] if notes is not None else []
-        held = [
+        return tuple(
             note
             for note in records
             if isinstance(note, Note) and holds(note, self.question.as_of, self.now)
-        ]
-        return tuple({(note.owner, note.id): note for note in held}.values())
+        )
 
     def _stated(self, messages: Found[Match] | None) -> tuple[Hit[Message], ...]:
         """Return what the user stated, the most worthy first."""
