@@ -171,7 +171,7 @@ class _Findings:
             if type in searched and searched[type].highest("evidence") >= self._floor(type)
             for match in searched[type]
             if self._accompanies(type, match, searched[type])
-            if type != "episode" or not self._is_here(match)
+            if type != "episode" or not self._is_here(match.item)
         ]
         known.sort(key=lambda match: -match.scores["relevance"])
         return known
@@ -200,7 +200,7 @@ class _Findings:
             for type, found in searched.items()
             if self._is_hit(type)
             for match in found
-            if id(match.item) not in taken and not self._is_here(match)
+            if id(match.item) not in taken and not self._is_here(match.item)
         ]
         rest.sort(key=lambda match: -match.scores["relevance"])
         hits = [*kept, *self._hits(rest[: 2 * most])]
@@ -230,10 +230,10 @@ class _Findings:
             return False
         return holds(record, self.question.as_of, self.now)
 
-    def _is_here(self, match: Match) -> bool:
+    def _is_here(self, item: Any) -> bool:
         """Whether it is of the session that is going on."""
         thread_id = self.question.asker.thread_id
-        return thread_id is not None and match.item.value.get("thread_id") == thread_id
+        return thread_id is not None and item.value.get("thread_id") == thread_id
 
     def _is_hit(self, type: RecordType) -> bool:
         """Whether what is found of a type is a hit; past tasks stand apart, unless asked for."""
@@ -246,17 +246,13 @@ class _Findings:
 
     def _is_empty(self, found: Mapping[RecordType, Found[Match]]) -> bool:
         """Whether there is nothing but what is of the session that is going on."""
-        asker = self.question.asker
+        known = self.question.asker.known
         items = chain(
             self._newest("message"),
             self._newest("episode"),
             (match.item for each in found.values() for match in chain(each, *each.also)),
         )
-        return all(
-            item.value.get("message_id") in asker.known
-            or (asker.thread_id is not None and item.value.get("thread_id") == asker.thread_id)
-            for item in items
-        )
+        return all(item.value.get("message_id") in known or self._is_here(item) for item in items)
 
     # -- what comes whatever is asked --
 
