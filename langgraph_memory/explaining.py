@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from langgraph_memory.counting import approximate_tokens
+from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import Filled, fill, frame_tokens, tells
 from langgraph_memory.records import Hit, Note, Recalled, Record
 
@@ -68,7 +69,7 @@ def _note(note: Note) -> str:
     why = [
         *(["pinned"] if note.pinned else []),
         note.kind,
-        *([f"slot {note.slot}"] if note.slot is not None else []),
+        *([f"slot {one_line(note.slot)}"] if note.slot is not None else []),
         f"importance {note.importance:.2f}",
         f"mentions {note.mentions}",
     ]

@@ -26,7 +26,7 @@ from langgraph_memory.small_talk import is_courtesy
 FORMS = ("statement", "question", "request", "small_talk", "denial")
 """The forms, in the order of the probe's scores; `asks` and `salience` come after them."""
 
-_STATEMENT, _REQUEST = FORMS.index("statement"), FORMS.index("request")
+_STATEMENT, _QUESTION, _REQUEST = (FORMS.index(f) for f in ("statement", "question", "request"))
 
 MAX_SALIENCE = 3.0
 
@@ -71,6 +71,9 @@ def forms(
     scores = _probed(texts, vectors, embedder)
     form = scores[:, : len(FORMS)].argmax(axis=1)
     salience = np.clip(scores[:, -1], 0, MAX_SALIENCE)
+    for row in np.flatnonzero(form == _STATEMENT).tolist():
+        if is_bare_question(texts[row]):
+            form[row] = _QUESTION
     for row in np.flatnonzero(form == _REQUEST).tolist():
         if lasts(_folded(texts[row])):  # an order for good says how things are to be
             form[row] = _STATEMENT
@@ -185,6 +188,20 @@ _LASTING_WITHIN = re.compile(
     "以后|以後|今后|往后|从现在|總是|总是|永远|一直|每次|一律|千万别|记住|请记得"
     "|いつも|これから|今後|絶対に|항상|앞으로|절대|دائما"
 )
+
+
+_PART = re.compile(r"[,，、;；:：–—…\n]|[.!。！？?؟](?=.)")
+
+
+def is_bare_question(text: str) -> bool:
+    """Whether a message is one question, in which nothing can be stated on the way.
+
+    Example:
+        >>> is_bare_question("Can I fly in May?"), is_bare_question("I'm vegan, what can I eat?")
+        (True, False)
+    """
+    text = text[:MAX_CHARACTERS].strip()
+    return text.endswith(QUESTION_MARKS) and _PART.search(text[:-1]) is None
 
 
 def in_first_person(folded: str) -> bool:

@@ -117,19 +117,21 @@ def memory_block(
         seen: Texts that the model has before it anyway; they are not repeated.
     """
     count = counter_of(count_tokens)
-    fixed = frame_tokens(recalled, count)
-    filled = fill(recalled, max_tokens - fixed, count, quotas, seen)
+    introduction = _introduction(recalled)
+    filled = fill(recalled, max_tokens - frame_tokens(recalled, count), count, quotas, seen)
     body = list(filled.lines())
     if recalled.empty and not body:
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
-    text = "\n".join([OPEN, _introduction(recalled), *body, *footer, CLOSE])
-    return Block(text, filled.records, fixed + filled.used)
+    text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
+    frame = count("\n".join([OPEN, introduction, *footer, CLOSE]))
+    return Block(text, filled.records, frame + filled.used)
 
 
 def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
     """Return how many tokens of a block are no lines of memory, by what counts them."""
-    return count("\n".join([OPEN, _introduction(recalled), NOTHING_ELSE, CLOSE]))
+    footer = [NOTHING_ELSE] if recalled.nothing_known else []
+    return count("\n".join([OPEN, _introduction(recalled), *footer, CLOSE]))
 
 
 def fill(
@@ -156,7 +158,7 @@ def fill(
     stated = list(map(_told, recalled.stated))
     perhaps = list(map(_told, filter(tells, recalled.perhaps)))
     tasks = list(map(Told, _tasks(recalled, quotas)))
-    last_time = list(map(Told, reversed(recalled.recent)))
+    last_time = list(map(Told, _last_time(recalled)))
 
     notes = filled.put(KNOWN, filter(_always, profile), ALWAYS_SHARE)
     filled.put(RELEVANT, map(_told, quotas.guaranteed(telling)))
@@ -171,7 +173,12 @@ def fill(
         filled.put(STATED, stated)
     filled.put(LAST_TIME, last_time)
     filled.put(TASKS, tasks)
-    ordered = {KNOWN: profile, RELEVANT: hits, STATED: stated, LAST_TIME: last_time[::-1]}
+    ordered = {
+        KNOWN: profile,
+        RELEVANT: hits,
+        STATED: stated,
+        LAST_TIME: list(map(Told, recalled.recent)),
+    }
     for heading, told in (ordered | {TASKS: tasks}).items():
         filled.arrange(heading, told)
     return filled
@@ -293,6 +300,12 @@ def _introduction(recalled: Recalled) -> str:
     records = (*recalled.profile, *(hit.record for hit in (*recalled.hits, *recalled.perhaps)))
     shared = any(record.owner.kind != "user" for record in records)
     return f"{INTRODUCTION} {SHARED}" if shared else INTRODUCTION
+
+
+def _last_time(recalled: Recalled) -> Iterator[Record]:
+    """Yield what was said last time, the newest first, then its task, which may say the same."""
+    yield from (said for said in reversed(recalled.recent) if isinstance(said, Message))
+    yield from (done for done in recalled.recent if isinstance(done, Episode))
 
 
 def _tasks(recalled: Recalled, quotas: Quotas) -> Iterator[Record]:

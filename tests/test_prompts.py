@@ -488,7 +488,7 @@ def recalls(draw: st.DrawFn) -> Recalled:
         stated=tuple(map(hit, some(said))),
         recent=some(said),
         hits=tuple(map(hit, some([*notes, *said]))),
-        perhaps=tuple(map(hit, some([*notes, *said]))),
+        perhaps=tuple(hit(each, evidence=0.1) for each in some([*notes, *said])),
         episodes=(hit(past), hit(past)) if lessons else (),
         lessons=lessons,
         nothing_known=draw(st.booleans()),
