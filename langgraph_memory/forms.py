@@ -53,7 +53,7 @@ class Forms(NamedTuple):
     salience: NDArray[np.float32]
     """0 to `MAX_SALIENCE`: how much a statement of a user's about themselves and their work is
     worth keeping: an allergy, a name, a rule 3, a preference 2, the mood of the day 1. Zero for all
-    that is no statement, and for what is pasted or quoted."""
+    that is not a statement, and for what is pasted or quoted."""
 
 
 def forms(
@@ -269,7 +269,7 @@ _SOMEBODY_SAYS = re.compile(
 
 
 def is_pasted(text: str) -> bool:
-    """Whether most of a message is no words of the one who sent it: code, a mail, a quotation.
+    """Whether most of a message is not in its sender's words: code, a mail, a quotation.
 
     Example:
         >>> is_pasted("Is this right?\\n> I live in Graz, and I have ordered"), is_pasted("I do")
@@ -385,5 +385,5 @@ def _asks(sentence: str) -> bool:
         return False
     if _ASKS.search(rest):
         return True
-    # "Write?" is no order, "Can you?" was looked for above.
+    # "Write?" is not an order; "Can you?" was looked for above.
     return bool(_ORDER.match(rest)) and not rest.rstrip().endswith(QUESTION_MARKS)
