@@ -1,8 +1,7 @@
 """What a store's answers to a recall come to: three degrees, the profile, the last session. No I/O.
 
 Known is what belongs to a type of which the best record reaches its floor; perhaps is the best of
-what lies below. A store that does not take our own operations brings up items by meaning; their
-words are compared here.
+what lies below. What another store than ours brings up is ranked by `foreign`.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, cast
 
-import numpy as np
-
-from langgraph_memory.lexical import LexicalIndex, tokens
+from langgraph_memory import foreign
 from langgraph_memory.operations import lying_in, read_record
 from langgraph_memory.ranking import Evidence, Ranking, distinct
 from langgraph_memory.recalling import Answers, Asked, Question
@@ -23,9 +20,7 @@ from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Reco
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import RecordType
 from langgraph_memory.small_talk import is_courtesy
-from langgraph_memory.store.filters import matches
-from langgraph_memory.store.ops import Best, Found, Match, Searched
-from langgraph_memory.store.reading import top
+from langgraph_memory.store.ops import Found, Match
 
 RECENT_MESSAGES = 6
 EPISODES = 3
@@ -120,45 +115,26 @@ class _Findings:
 
     def _ranked(self, type: RecordType) -> Found[Match] | None:
         """Rank what a store brought up that does not take our own operations."""
-        asked, ranker = self.question, self.question.ranker(type, self.ranking)
-        scores: dict[tuple[Any, ...], float] = {}
+        asked, similarities = self.question, {}
         items: dict[tuple[Any, ...], Any] = {}
         for (what, of, owner), each in self.answers.items():
             if of != type or what not in ("search", "newest"):
                 continue
             owners = asked.owners[:1] if owner is None else (owner,)
             for item in chain.from_iterable(lying_in(o.namespace(type), each) for o in owners):
-                items.setdefault((item.namespace, item.key), item)
+                name = (item.namespace, item.key)
+                items.setdefault(name, item)
                 if what == "search":
-                    scores[item.namespace, item.key] = item.score or 0.0
-        unexpired([listed := list(items.values())], asked.expired)
+                    similarities[name] = item.score or 0.0
+        [listed] = unexpired([list(items.values())], asked.expired)
         if not listed:
             return None
-        index = LexicalIndex()
-        index.extend([tokens(_searched_text(item.value)) for item in listed])
-        alive = np.ones(len(listed), np.bool_)
-        cosine = np.array([scores.get((i.namespace, i.key), 0.0) for i in listed], np.float32)
-        filter = asked.pushed_down(type) or {}
-        chosen = _meeting(filter, listed)
-        chosen &= np.array([(i.namespace, i.key) in scores for i in listed])
-        view = None
-        if ranker.columns is not None:
-            columns = ranker.columns()
-            columns.append(cast(Any, listed), None)
-            view = columns.view(alive, index)
-        [ranked] = ranker([Searched(cosine, index, alive, chosen, view)])
-
-        def best(of: Best, flags: Any) -> list[Match]:
-            rows = top(np.where(flags, ranked[of.by], np.float32(-np.inf)), of.limit).tolist()
-            return [
-                Match(listed[row], {name: float(own[row]) for name, own in ranked.items()})
-                for row in rows
-            ]
-
-        return Found(
-            best(Best("relevance", len(listed)), chosen),
-            highest=lambda name: float(ranked[name][chosen].max(initial=-np.inf)),
-            also=[best(of, _meeting(of.filter or {}, listed)) for of in asked.also(type)],
+        return foreign.ranked(
+            listed,
+            [similarities.get((item.namespace, item.key)) for item in listed],
+            asked.ranker(type, self.ranking),
+            asked.pushed_down(type) or {},
+            asked.also(type),
         )
 
     def _known(
@@ -308,11 +284,3 @@ class _Findings:
                 continue
             if asked.as_of is None or record.created_at <= asked.as_of:
                 yield record
-
-
-def _meeting(filter: Mapping[str, Any], items: Sequence[Any]) -> Any:
-    return np.array([matches(item.value, filter) for item in items], np.bool_)
-
-
-def _searched_text(value: Mapping[str, Any]) -> str:
-    return str(value.get("search_aliases") or value.get("search_text", ""))
