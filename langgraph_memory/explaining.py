@@ -1,4 +1,4 @@
-"""Why a recall came to what it came to, and why not, for a person to read. Pure."""
+"""Why records were recalled and why others were not, for a person to read. Pure."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from langgraph_memory.records import (
     Record,
     normalise,
 )
-from langgraph_memory.repetition import CRITICAL
+from langgraph_memory.repetition import is_kept_anyway
 from langgraph_memory.scope import Owner
 
 OPEN = "<memory>"
@@ -117,8 +117,8 @@ def memory_block(
         seen: Texts that the model has before it anyway; they are not repeated.
     """
     count = counter_of(count_tokens)
-    introduction, fixed = _introduction(recalled), frame_tokens(recalled, count)
-    filled = fill(recalled, max_tokens - fixed, count, quotas, seen)
+    introduction = _introduction(recalled)
+    filled = fill(recalled, max_tokens - frame_tokens(recalled, count), count, quotas, seen)
     body = list(filled.lines())
     if recalled.empty and not body:
         return Block("")
@@ -153,11 +153,10 @@ def fill(
     quotas, budget = quotas or Quotas(), max(budget, 1)
     filled = Filled(budget, count, recalled.zone, _texts=set(map(normalise, seen)))
     telling = list(filter(tells, recalled.hits))
-    profile, hits = [Told(note) for note in recalled.profile], list(map(_told, telling))
-    stated, perhaps = (
-        list(map(_told, recalled.stated)),
-        list(map(_told, filter(tells, recalled.perhaps))),
-    )
+    profile = list(map(Told, recalled.profile))
+    hits = list(map(_told, telling))
+    stated = list(map(_told, recalled.stated))
+    perhaps = list(map(_told, filter(tells, recalled.perhaps)))
     tasks = list(map(Told, _tasks(recalled, quotas)))
     last_time = list(map(Told, _last_time(recalled)))
 
@@ -198,8 +197,11 @@ class Filled:
     names: set[tuple[Owner, str]] = field(default_factory=set)
     """The records that are there."""
     _texts: set[str] = field(default_factory=set)
+    """What is said, as `normalise` has it."""
     _sources: set[tuple[str, str]] = field(default_factory=set)
+    """The messages that notes come of, by their author and id."""
     _rendered: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Lines with their tokens, by the identity of their records."""
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -285,9 +287,7 @@ def _told(hit: Hit) -> Told:
 def _always(told: Told) -> bool:
     """Whether a note stands in every prompt: pinned, how to serve the user, or critical."""
     note = told.record
-    return isinstance(note, Note) and (
-        note.pinned or note.kind == "instruction" or note.importance >= CRITICAL
-    )
+    return isinstance(note, Note) and (note.kind == "instruction" or is_kept_anyway(note))
 
 
 def _only_asks(episode: Episode) -> bool:

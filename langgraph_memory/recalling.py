@@ -128,6 +128,11 @@ class Question:
         return tuple(type for type in TYPES if type in self.searched_types or self.also(type))
 
     @property
+    def tasks_are_hits(self) -> bool:
+        """Whether past tasks were asked for, and so are hits as others are."""
+        return self.types is not None and "episode" in self.types
+
+    @property
     def enough(self) -> int:
         """How many records are read for `limit` hits."""
         return self.limit + _SPARE

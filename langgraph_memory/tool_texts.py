@@ -223,11 +223,7 @@ def wrong_arguments(error: Any) -> str:
 
 
 def _lines(records: Iterable[Record], owner: Owner) -> list[str]:
-    return [_line(record, owner) for record in records]
-
-
-def _line(record: Record, owner: Owner) -> str:
-    return _with_handle(line_of(record), record, owner)
+    return [_with_handle(line_of(record), record, owner) for record in records]
 
 
 def _with_handle(line: str, record: Record, owner: Owner) -> str:
