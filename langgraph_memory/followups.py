@@ -53,12 +53,13 @@ def in_turn(recalls: Sequence[Recalled]) -> Recalled:
     first = recalls[0]
     if len(recalls) == 1:
         return first
+    hits = tuple(_each_once(recalled.hits for recalled in recalls))
+    known = {(hit.record.owner, hit.record.id) for hit in hits}
+    perhaps = _each_once(recalled.perhaps for recalled in recalls)
     return replace(
         first,
-        hits=(hits := tuple(_each_once(recalled.hits for recalled in recalls))),
-        perhaps=tuple(
-            hit for hit in _each_once(recalled.perhaps for recalled in recalls) if hit not in hits
-        ),
+        hits=hits,
+        perhaps=tuple(hit for hit in perhaps if (hit.record.owner, hit.record.id) not in known),
         episodes=tuple(_each_once(recalled.episodes for recalled in recalls)),
         lessons=tuple({(n.owner, n.id): n for r in recalls for n in r.lessons}.values()),
         nothing_known=all(recalled.nothing_known for recalled in recalls),
