@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.clock import in_zone
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.forms import forms
@@ -333,7 +334,7 @@ class MessageColumns:
             item.created_at.timestamp(),
             value.get("position") or 0,
             speaker,
-            said.astimezone(self._zone).toordinal(),
+            in_zone(said, self._zone).toordinal(),
             _QUESTION.search(text) is not None,
             _ENDS_ASKING.search(own) is not None,
             has_time(text),

@@ -733,6 +733,26 @@ async def test_a_moment_is_the_same_in_every_time_zone(memory: Verbs, clock: Man
         assert (await memory.recall("decaf", user="ana", as_of=earlier)).nothing_known
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai", "America/Lima"])
+def test_the_ends_of_time_are_days_as_others_are(zone: str) -> None:
+    """One message from there must not make a memory unreadable; both ends stand for "no end"."""
+    first, last = datetime.min.replace(tzinfo=UTC), datetime(9999, 12, 31, 23, 58, tzinfo=UTC)
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, time_zone=zone) as memory:
+        for moment in (first, last):
+            said = [HumanMessage(f"Likes tea {moment}", id=str(moment))]
+            memory.log_turn(said, user="ana", thread_id=str(moment.year), at=moment)
+            recalled = memory.recall("tea", user="ana", as_of=moment)
+            assert recalled.hits[0].record.created_at == moment
+            assert str(moment.date()) in recalled.prompt()
+        for days in (last.date(), {"$gt": first.date(), "$lte": last.date()}):
+            found = memory.recall("tea", user="ana", filter={"created_at": days})
+            assert [hit.record.created_at for hit in found.hits] == [last]
+        assert not memory.recall(
+            "tea", user="ana", filter={"created_at": {"$gt": last.date()}}
+        ).hits
+
+
 # -- shared memory -------------------------------------------------------------------------------
 
 
