@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.asking import ends_asking, has_question
+from langgraph_memory.clock import in_zone
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.forms import forms
@@ -329,7 +330,7 @@ class MessageColumns:
             item.created_at.timestamp(),
             value.get("position") or 0,
             speaker,
-            said.astimezone(self._zone).toordinal(),
+            in_zone(said, self._zone).toordinal(),
             has_question(text),
             ends_asking(own),
             has_time(text),

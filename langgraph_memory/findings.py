@@ -16,7 +16,7 @@ from langgraph_memory import foreign
 from langgraph_memory.operations import lying_in, read_record
 from langgraph_memory.ranking import Evidence, Ranking, distinct
 from langgraph_memory.recalling import Answers, Asked, Question
-from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
+from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record, normalise
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import RecordType
 from langgraph_memory.small_talk import is_courtesy
@@ -233,12 +233,22 @@ class _Findings:
     # -- what comes whatever is asked --
 
     def _profile(self, notes: Found[Match] | None) -> tuple[Note, ...]:
-        """Return the notes that are worth most, the most worthy first."""
-        records = [self._read(match.item) for match in notes.also[0]] if notes is not None else []
-        return tuple(
+        """Return the notes that are worth most, the most worthy first, the user's before others'.
+
+        What others have in the words of the user's is left out.
+        """
+        matches = chain.from_iterable(notes.also) if notes is not None else ()
+        records = [self._read(match.item) for match in matches]
+        held = [
             note
             for note in records
             if isinstance(note, Note) and holds(note, self.question.as_of, self.now)
+        ]
+        own = {normalise(note.text) for note in held if note.owner.kind == "user"}
+        return tuple(
+            note
+            for note in {(note.owner, note.id): note for note in held}.values()
+            if note.owner.kind == "user" or normalise(note.text) not in own
         )
 
     def _stated(self, messages: Found[Match] | None) -> tuple[Hit[Message], ...]:

@@ -33,17 +33,23 @@ NEARNESS = 1.5
 OTHER_WORDS = 0.14
 """What a note with aliases has to have more evidence: its further vector is one more chance to be
 like anything (Chinese questions about other subjects; with it as many are refused as without)."""
-SHARED = -1.0
-"""Of a project or an agent: what others wrote comes after the user's own."""
 
-_FIELDS = np.dtype([("value", np.float32), ("updated", np.float64), ("aliases", np.bool_)])
+_FIELDS = np.dtype(
+    [
+        ("value", np.float32),
+        ("updated", np.float64),
+        ("aliases", np.bool_),
+        ("shared", np.bool_),  # of a project or an agent
+    ]
+)
 
 
 class Notes(NamedTuple):
     """What is known of each row of a partition of notes."""
 
     fields: NDArray[np.void]
-    """What each is worth, when it was last said, whether it has aliases; shape `(rows,)`."""
+    """What each is worth, when it was last said, whether it has aliases, whether it is of a project
+    or an agent; shape `(rows,)`."""
     further: Vectors | None
     """Its vector in the further directions of `note_head`, if the embedder has them."""
 
@@ -80,7 +86,13 @@ class NoteColumns:
             if self._further is not None:
                 self._further = grown(self._further, len(self._fields))
         self._fields[self._rows : end] = [
-            (_value(item), _updated(item), bool(item.value.get("aliases"))) for item in items
+            (
+                _value(item),
+                _updated(item),
+                bool(item.value.get("aliases")),
+                item.namespace[1] != "user",
+            )
+            for item in items
         ]
         further = None if vectors is None else headed(vectors, self._embedder)
         if further is not None:
@@ -138,7 +150,6 @@ def _value(item: Any) -> float:
         + SLOT * (value.get("slot") is not None)
         + PREFERENCE * (kind == "preference")
         + MENTION * min(int(value.get("mentions", 1)), MOST_MENTIONS)
-        + SHARED * (item.namespace[1] != "user")
     )
 
 

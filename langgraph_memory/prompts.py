@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
+from langgraph_memory.clock import in_zone
 from langgraph_memory.counting import WIDE, CountTokens, approximate_tokens, counter_of
 from langgraph_memory.escaping import one_line
 from langgraph_memory.listing import own_text
@@ -343,7 +344,7 @@ def line_of(record: Record, zone: tzinfo = UTC, times: int = 1) -> str:
             source = "task"
             text = _how_it_went(record)
     if zone is not UTC:
-        date = date.astimezone(zone)
+        date = in_zone(date, zone)
     return f"- [{date.date()}] {_shown(source)}: {_shown(text)}"
 
 

@@ -138,7 +138,10 @@ class NoteRanker:
         return NotesOf(self.asker.embedder)
 
     def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
-        """Return the scores of all notes; `worth` is what the profile is chosen by."""
+        """Return the scores of all notes; `worth` is what the profile is chosen by.
+
+        For notes of a project or an agent it is `shared`: they have places of their own.
+        """
         embedder, now = self.asker.embedder, self.asker.now
         alike = [
             each._replace(cosine=similarity(each.columns, each.cosine, each.query, embedder))
@@ -148,7 +151,9 @@ class NoteRanker:
         for each, own in zip(searched, scores, strict=True):
             fields = each.columns.fields
             own["evidence"] -= np.float32(OTHER_WORDS) * fields["aliases"]
-            own["worth"] = worth(fields, own["evidence"], now, self.ranking)
+            scored, none = worth(fields, own["evidence"], now, self.ranking), np.float32(-np.inf)
+            own["worth"] = np.where(fields["shared"], none, scored)
+            own["shared"] = np.where(fields["shared"], scored, none)
         return scores
 
 
