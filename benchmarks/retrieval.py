@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "retrieval.md"
 
 RUNS = {
-    "life": "life --half b",
+    "life": "life --half b --notes 40 500",
     "locomo": "locomo --data {data}",
     "languages": "languages",
     "languages-e5": "languages --embed e5",

@@ -183,7 +183,10 @@ def _moments(condition: Any, zone: tzinfo) -> Any:
                 f"filter= compares a day with {name!r}: use $gt, $gte, $lt, $lte or the day alone"
             )
         operator, later = _DAYS[name]
-        moments[operator] = datetime.combine(day + timedelta(days=later), time(), zone)
+        try:
+            moments[operator] = datetime.combine(day + timedelta(days=later), time(), zone)
+        except OverflowError as error:
+            raise ConfigurationError(f"filter= has a day out of range: {day}") from error
     return moments
 
 

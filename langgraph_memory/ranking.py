@@ -119,8 +119,9 @@ class Ranking:
         """
         if floor == -math.inf:
             return True
-        names = ("cosine", "relevance")
-        near = any(scores[name] >= COMPANIONS * highest(name) for name in names)
+        # Where no record has any of one, as of likeness without vectors, it says nothing.
+        names = [name for name in ("cosine", "relevance") if highest(name) > 0]
+        near = not names or any(scores[name] >= COMPANIONS * highest(name) for name in names)
         return near and scores["evidence"] >= floor / 2
 
     def hits(self, evidence: Iterable[Evidence], now: datetime) -> list[Hit]:

@@ -43,10 +43,20 @@ salience."""
 
 _SAID = frozenset(
     query_tokens(
-        "say said tell told talk mention speak spoke discuss"
-        " 说 说过 讲 讲过 聊 聊过 谈 谈过 提到 提过 告诉"
+        "say said tell told talk mention speak spoke discuss chat happen"
+        " 说 说过 讲 讲过 聊 聊过 谈 谈过 提到 提过 告诉 发生"
+        " de el la qué sobre te hablamos hablé dije conté pasó"
+        " worüber wovon am im haben habe ich wir ist dir gesprochen geredet gesagt erzählt passiert"
+        " de le la quoi qu'est-ce que j'ai avons nous s'est il dit parlé raconté passé"
+        " di il la cosa che ho ti abbiamo detto parlato raccontato successo"
+        " de do em a o que eu te falamos falei disse contei aconteceu"
     )
 )
+"""The words of a question that asks for nothing but what was said, by whom and when."""
+
+ASIDE = 0.1
+"""What words and meaning still count where only what was said on some days is asked for: they put
+what is of these days into an order, and lift nothing above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +188,18 @@ class MessageRanker:
             "kind": self._kind(said),
             "form": said.standing.form,
         }
+        itself = said.standing.itself
         if _SAID.issuperset(terms):  # nothing is asked but who and when
             coverage = np.maximum(coverage, np.maximum(parts["named"], parts["moment"]))
             parts["form"] = np.zeros_like(bm25)
+            if times.spans:
+                itself *= ASIDE
+                parts |= {name: np.float32(ASIDE) * parts[name] for name in ("bm25", "likeness")}
         evidence = searched.cosine + coverage + MOMENT_EVIDENCE * parts["moment"]
         if named:
             evidence += np.float32(NAMED_EVIDENCE)
         evidence = np.minimum(evidence, said.standing.most)
-        relevance = self._sum(parts) + np.float32(said.standing.itself) * searched.cosine
+        relevance = self._sum(parts) + np.float32(itself) * searched.cosine
         near, shared = STATED_NEARNESS
         stated = said.standing.salience + near * searched.cosine + shared * coverage * coverage
         for score in (relevance, evidence, stated):

@@ -316,3 +316,6 @@ def test_what_accompanies_the_best_is_like_it_in_meaning_or_in_all(floor: float)
     without = floor == -math.inf
     assert accompanies(cosine=0.38, relevance=1.5) == without
     assert accompanies(evidence=0.19) == without
+    best["cosine"] = 0.0  # a store without vectors
+    assert accompanies()
+    assert accompanies(relevance=1.5) == without
