@@ -125,8 +125,7 @@ def memory_block(
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
-    frame = count("\n".join([OPEN, introduction, *footer, CLOSE]))
-    return Block(text, filled.records, frame + filled.used)
+    return Block(text, filled.records, fixed + filled.used)
 
 
 def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
@@ -165,7 +164,7 @@ def fill(
     filled.put(RELEVANT, map(_told, quotas.guaranteed(telling)))
     notes += filled.put(KNOWN, profile, PROFILE_SHARE - notes / budget)
     filled.put(LAST_TIME, last_time, LAST_TIME_SHARE)
-    filled.put(TASKS, tasks, TASKS_SHARE)
+    filled.put(TASKS, _more_than(tasks, (*hits, *stated, *perhaps)), TASKS_SHARE)
     filled.put(STATED, stated, STATED_SHARE - notes / budget)
     filled.put(RELEVANT, hits)
     filled.put(PERHAPS, perhaps[:UNCERTAIN] if recalled.nothing_known else perhaps)
@@ -291,10 +290,22 @@ def _always(told: Told) -> bool:
     return isinstance(note, Note) and (note.kind == "instruction" or is_kept_anyway(note))
 
 
-def _only_asks(episode: Episode) -> bool:
-    """Whether a task says no more than the message that asked for it."""
-    plain = episode.outcome == "completed" and episode.quality_score is None
-    return plain and not (episode.notes or episode.error or episode.lessons)
+def _only_asks(record: Record) -> bool:
+    """Whether it is a task that says no more than the message that asked for it."""
+    if not isinstance(record, Episode):
+        return False
+    plain = record.outcome == "completed" and record.quality_score is None
+    return plain and not (record.notes or record.error or record.lessons)
+
+
+def _more_than(tasks: Sequence[Told], said: Iterable[Told]) -> Iterator[Told]:
+    """Yield the tasks that tell more than what was said: that comes in the user's own words."""
+    words = set[str]()
+    if any(_only_asks(told.record) for told in tasks):
+        words = {normalise(told.record.text) for told in said if isinstance(told.record, Message)}
+    for told in tasks:
+        if not _only_asks(told.record) or normalise(own_text(told.record)) not in words:
+            yield told
 
 
 def _introduction(recalled: Recalled) -> str:

@@ -250,6 +250,22 @@ def test_what_stands_in_one_part_is_not_repeated_in_another() -> None:
     assert TASKS not in lines
 
 
+@pytest.mark.parametrize("section", ["hits", "stated", "perhaps", "recent"])
+def test_a_task_that_says_no_more_than_a_message_leaves_the_place_to_the_message(
+    section: str,
+) -> None:
+    said, asked = message("Order tea", "m1"), episode("Order tea")
+
+    def told(task: Episode) -> str:
+        found: dict[str, Any] = {section: (said, task) if section == "recent" else (hit(said),)}
+        return block_of(Recalled("q", episodes=(hit(task),), nothing_known=False, **found))
+
+    assert told(asked).count("Order tea") == 1
+    assert "user: Order tea" in told(asked)
+    late = told(replace(asked, notes="It came late"))
+    assert "task: Order tea (completed; It came late)" in late
+
+
 def test_a_note_of_a_project_is_no_repetition_of_the_users_with_the_same_id() -> None:
     mine = note("My release day is Monday", "same")
     shared = Note(
