@@ -88,7 +88,7 @@ def memory_server(
         user: Whose memory it is. Without one, that of the user whom a request's token names.
         project: A project that `recall` reads beside the user's memory, whoever that is.
         agent: An agent that it reads beside it, in the same way.
-        quotas: How many hits of each type `recall` returns.
+        quotas: How many hits of each type have their place in what `recall` shows.
 
     Raises:
         ConfigurationError: If the memory has no store, or an id is empty.

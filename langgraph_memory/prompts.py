@@ -63,7 +63,7 @@ PROFILE_SHARE = 0.35
 """... for all notes of the profile."""
 STATED_SHARE = 0.60
 """... for what the user stated, less what all notes take."""
-LAST_TIME_SHARE = 0.10
+LAST_TIME_SHARE = 0.06
 TASKS_SHARE = 0.10
 UNCERTAIN = 5
 """Lines that are not certain, where nothing is known."""
@@ -124,7 +124,8 @@ def memory_block(
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
-    return Block(text, filled.records, fixed + filled.used)
+    frame = count("\n".join([OPEN, introduction, *footer, CLOSE]))
+    return Block(text, filled.records, frame + filled.used)
 
 
 def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
@@ -158,7 +159,7 @@ def fill(
         list(map(_told, filter(tells, recalled.perhaps))),
     )
     tasks = list(map(Told, _tasks(recalled, quotas)))
-    last_time = [Told(record) for record in reversed(recalled.recent)]
+    last_time = list(map(Told, _last_time(recalled)))
 
     notes = filled.put(KNOWN, filter(_always, profile), ALWAYS_SHARE)
     filled.put(RELEVANT, map(_told, quotas.guaranteed(telling)))
@@ -173,7 +174,12 @@ def fill(
         filled.put(STATED, stated)
     filled.put(LAST_TIME, last_time)
     filled.put(TASKS, tasks)
-    ordered = {KNOWN: profile, RELEVANT: hits, STATED: stated, LAST_TIME: last_time[::-1]}
+    ordered = {
+        KNOWN: profile,
+        RELEVANT: hits,
+        STATED: stated,
+        LAST_TIME: list(map(Told, recalled.recent)),
+    }
     for heading, told in (ordered | {TASKS: tasks}).items():
         filled.arrange(heading, told)
     return filled
@@ -294,6 +300,12 @@ def _introduction(recalled: Recalled) -> str:
     records = (*recalled.profile, *(hit.record for hit in (*recalled.hits, *recalled.perhaps)))
     shared = any(record.owner.kind != "user" for record in records)
     return f"{INTRODUCTION} {SHARED}" if shared else INTRODUCTION
+
+
+def _last_time(recalled: Recalled) -> Iterator[Record]:
+    """Yield what was said last time, the newest first, then its task, which may say the same."""
+    yield from (said for said in reversed(recalled.recent) if isinstance(said, Message))
+    yield from (done for done in recalled.recent if isinstance(done, Episode))
 
 
 def _tasks(recalled: Recalled, quotas: Quotas) -> Iterator[Record]:

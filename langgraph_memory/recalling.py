@@ -7,7 +7,7 @@ of the same scores. Any other LangGraph store searches by meaning, and gives all
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ PROFILE_NOTES = 40
 """Notes that are read for the profile: more than a block of 1,000 tokens has room for beside what
 else it shows."""
 
-STATEMENTS = 40
+STATEMENTS = 30
 """Statements of the user's that are read, for the same reason."""
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
@@ -65,7 +65,7 @@ class Question:
     """Whether what the user stated is offered, whatever is asked."""
     expired: datetime | None = None
     """Messages that were said until then have expired; `None` if they do not."""
-    hidden: frozenset[str] = field(default=frozenset())
+    hidden: frozenset[str] = frozenset()
     """Editions of documents that do not hold, and are left out."""
 
     def ops(self, ranking: Ranking, hybrid: bool, searches: bool = True) -> dict[Asked, Any]:

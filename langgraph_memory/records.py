@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, tzinfo
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
 
@@ -71,8 +72,11 @@ class _Stored:
     @classmethod
     def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
         """Read a record from a store; fields that a later version added are passed over."""
-        names, times, tuples = _form_of(cls)
-        known = {name: value[name] for name in names if name in value}
+        names, times, tuples, get = _form_of(cls)
+        try:
+            known = dict(zip(names, get(value), strict=True))
+        except KeyError:  # written before there was one of them
+            known = {name: value[name] for name in names if name in value}
         for name in times:
             if known.get(name) is not None:
                 known[name] = datetime.fromisoformat(known[name])
@@ -93,6 +97,8 @@ class _Form(NamedTuple):
     """In the order in which they are written."""
     times: tuple[str, ...]
     tuples: tuple[str, ...]
+    get: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    """Returns all of them; raises KeyError if one is missing."""
 
 
 def _form_of(cls: Any) -> _Form:
@@ -103,6 +109,7 @@ def _form_of(cls: Any) -> _Form:
             dict.fromkeys(types),
             tuple(name for name, type in types.items() if type.startswith("datetime")),
             tuple(name for name, type in types.items() if type.startswith("tuple")),
+            itemgetter(*types),
         )
     return form
 

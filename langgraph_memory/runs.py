@@ -36,7 +36,7 @@ from langgraph_memory.scope import Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
 
-CANDIDATES = 50
+CANDIDATES = 40
 """Hits asked for, of which the quotas choose."""
 
 

@@ -67,7 +67,9 @@ async def test_the_next_session_knows_what_the_same_as_last_time_means(
     await way(graph, say(ORDER), sessions.config(user="ana", thread_id="monday"))
     state = await way(graph, say(AGAIN), sessions.config(user="ana", thread_id="tuesday"))
     assert answer(state) == "Noted, thank you."
-    assert ORDER in block_in(model.calls[-1])
+    block = block_in(model.calls[-1])
+    assert f"user: {ORDER}" in block  # in the user's words, and not once more as a task
+    assert block.count(ORDER) == 1
     assert said(memory, "ana") == [f"user: {ORDER}", NOTED, f"user: {AGAIN}", NOTED]
     assert tasks(memory, "ana") == [ORDER, AGAIN]
 
