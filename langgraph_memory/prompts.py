@@ -125,7 +125,8 @@ def memory_block(
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
-    return Block(text, filled.records, fixed + filled.used)
+    frame = count("\n".join([OPEN, introduction, *footer, CLOSE]))
+    return Block(text, filled.records, frame + filled.used)
 
 
 def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
