@@ -227,6 +227,11 @@ class _Findings:
             self._newest("message"),
             self._newest("episode"),
             (match.item for each in found.values() for match in chain(each, *each.also)),
+            *(
+                lying_in(of.owner.namespace("source"), items)
+                for of, items in self.answers.items()
+                if of.what == "source" and of.owner is not None
+            ),
         )
         return all(item.value.get("message_id") in known or self._is_here(item) for item in items)
 

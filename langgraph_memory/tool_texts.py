@@ -46,6 +46,7 @@ NOTHING_CLOSE = (
     "Nothing close to that is saved; what is closest, and what else is known of the user, stands "
     "below. If that does not tell, ask the user rather than guess."
 )
+NOTHING_FITS = "Nothing that fits this is saved. Ask the user rather than guess."
 NOTHING_NEW = "Nothing new saved: it is known already, or not for this memory. Go on."
 NOT_SAVED = "The memory cannot be reached: nothing was saved. Tell the user so if it matters."
 NOT_READ = "The memory cannot be reached. Answer without it, and do not guess what it holds."
@@ -167,7 +168,7 @@ def recalled(found: Recalled, owner: Owner, quotas: Quotas) -> tuple[str, list[R
     filled = fill(found, _MOST_TOKENS, approximate_tokens, quotas)
     sections = [(heading, lines) for heading, lines in filled.sections.items() if lines]
     if not sections:
-        return NOTHING, []
+        return NOTHING if found.empty else NOTHING_FITS, []
     told = [NOTHING_CLOSE] if found.nothing_known else []
     told.append(_HEAD)
     for heading, lines in sections:
