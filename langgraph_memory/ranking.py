@@ -48,8 +48,8 @@ class Ranking:
     """
 
     lexical: float = 0.1
-    """A point of BM25: of a message's window; of other records times the question's coverage
-    squared."""
+    """A point of BM25: of a message's window; of other records times the question's coverage, of
+    notes its square."""
     dense: float = 1.5
     """A cosine similarity of 1: of a message, the mean over its window."""
     named: float = 0.4
