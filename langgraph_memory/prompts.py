@@ -204,6 +204,7 @@ class Filled:
     _sources: set[tuple[str, str]] = field(default_factory=set)
     """The messages that notes come of, by their author and id."""
     _rendered: dict[int, tuple[str, int]] = field(default_factory=dict)
+    _headings: dict[str, int] = field(default_factory=dict)
     """Lines with their tokens, by the identity of their records."""
 
     @property
@@ -235,7 +236,7 @@ class Filled:
                 continue
             text, cost = self._line(record, times)
             if not section:
-                cost += self.count(heading) + 1
+                cost += self._heading(heading)
             if self.used + cost > most:
                 too_long += 1
                 continue
@@ -255,6 +256,12 @@ class Filled:
         for place, (record, _) in enumerate(told):
             places.setdefault(id(record), place)
         self.sections[heading].sort(key=lambda line: places[id(line.record)])
+
+    def _heading(self, heading: str) -> int:
+        """Return the tokens of a heading with its line break, counted once."""
+        if heading not in self._headings:
+            self._headings[heading] = self.count(heading) + 1
+        return self._headings[heading]
 
     def _line(self, record: Record, times: int) -> tuple[str, int]:
         """Return a record's line, and its tokens with its line break."""
