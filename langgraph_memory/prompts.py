@@ -201,7 +201,7 @@ class Filled:
     """What is said, as `normalise` has it."""
     _sources: set[tuple[str, str]] = field(default_factory=set)
     """The messages that notes come of, by their author and id."""
-    _rendered: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    _rendered: dict[tuple[Owner, str], tuple[str, int]] = field(default_factory=dict)
     _headings: dict[str, int] = field(default_factory=dict)
     """Lines with their tokens, by the identity of their records."""
 
@@ -263,10 +263,10 @@ class Filled:
 
     def _line(self, record: Record, times: int) -> tuple[str, int]:
         """Return a record's line, and its tokens with its line break."""
-        line = self._rendered.get((record.type, record.id))
+        line = self._rendered.get((record.owner, record.id))
         if line is None:
             text = line_of(record, self.zone, times)
-            line = self._rendered[record.type, record.id] = text, self.count(text) + 1
+            line = self._rendered[record.owner, record.id] = text, self.count(text) + 1
         return line
 
     def says(self, record: Record) -> bool:
