@@ -271,11 +271,12 @@ class Filled:
 
     def says(self, record: Record) -> bool:
         """Whether a record is there, or what it says: by itself, or by a note that comes of it."""
-        if (record.owner, record.id) in self.names or (record.owner.id, record.id) in self._sources:
+        if (record.owner, record.id) in self.names:
             return True
         if isinstance(record, Episode) and not _only_asks(record):
-            return False
-        return normalise(own_text(record)) in self._texts
+            return False  # a lesson that comes of it does not say how it went
+        told = (record.owner.id, record.id) in self._sources
+        return told or normalise(own_text(record)) in self._texts
 
     def _keep(self, record: Record) -> None:
         self.names.add((record.owner, record.id))
