@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.escaping import one_line
@@ -53,7 +54,7 @@ def _where(found: Hit | Record, filled: Filled) -> str:
 
 def _hit(hit: Hit) -> str:
     parts = ", ".join(
-        f"{name} {value:.2f}" for name, value in hit.parts.items() if value and abs(value) < 1e9
+        f"{name} {value:.2f}" for name, value in hit.parts.items() if value and isfinite(value)
     )
     return f"{hit.score:.3f}  {hit.record.type} {hit.record.id}  {hit.text!r}  ({parts})"
 

@@ -119,13 +119,15 @@ def memory_block(
     """
     count = counter_of(count_tokens)
     introduction = _introduction(recalled)
-    filled = fill(recalled, max_tokens - frame_tokens(recalled, count), count, quotas, seen)
+    longest = frame_tokens(recalled, count)
+    filled = fill(recalled, max_tokens - longest, count, quotas, seen)
     body = list(filled.lines())
     if recalled.empty and not body:
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
-    frame = count("\n".join([OPEN, introduction, *footer, CLOSE]))
+    same = footer == [NOTHING_ELSE]  # as it was counted
+    frame = longest if same else count("\n".join([OPEN, introduction, *footer, CLOSE]))
     return Block(text, filled.records, frame + filled.used)
 
 

@@ -850,7 +850,9 @@ async def test_a_recalled_is_a_sequence_of_hits_best_first_with_reasons(memory: 
     assert [hit.score for hit in recalled] == sorted((hit.score for hit in recalled), reverse=True)
     names = {"cosine", "bm25", "coverage", "evidence", "relevance", "recency", "importance"}
     for hit in (*recalled.hits, *recalled.episodes):
-        assert set(hit.parts) - names == ({"worth"} if hit.record.type == "note" else set())
+        assert set(hit.parts) - names == (
+            {"worth", "shared"} if hit.record.type == "note" else set()
+        )
         assert hit.text == hit.record.text
 
 
