@@ -26,7 +26,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,20 @@ from numpy.typing import NDArray
 import langgraph_memory
 from benchmarks.labelled import read
 from langgraph_memory.embedding import Embedder
-from langgraph_memory.form_words import marks
-from langgraph_memory.forms import FORMS, MAX_SALIENCE, Forms, Probe, asks_to_do, forms
+from langgraph_memory.forms import FORMS, MAX_SALIENCE, Forms, Probe, asks_to_do, forms, marks
 
 WEIGHTS = Path(langgraph_memory.__file__).parent / "forms_use.npz"
 
+DIRECTIONS = 64
+"""Directions of the vectors whose products are fitted."""
+KEPT = 96
+"""Squares that the quadratic forms of all scores are cut down to."""
+SQUARES = 0.03
+"""How much a product counts beside the vector itself: its penalty is higher by 1 / SQUARES^2."""
+RIDGE = 2.0
+"""The penalty. It and the two above were chosen by cross-validation (`--choose`)."""
+STATES = 0.1
+"""Added to the score of a statement: one that is lost costs more than thanks that are kept."""
 COMPOSED = 2_000
 """Messages that are put together for the fit."""
 
@@ -116,76 +125,53 @@ _EMBEDDER = Embedder()
 # -- the fit --------------------------------------------------------------------------------------
 
 
-class Settings(NamedTuple):
-    """What the fit depends on; chosen by cross-validation on the split `train` (`--choose`)."""
-
-    directions: int = 64
-    """Main directions of the vectors whose products are fitted."""
-    squares: float = 0.03
-    """How much a product counts beside the vector: its penalty is higher by `squares` ** -2."""
-    ridge: float = 2.0
-    """The penalty."""
-    kept: int = 128
-    """Squares that the quadratic forms of all scores are cut down to."""
-    states: float = 0.1
-    """Added to the score of a statement: one that is lost costs more than thanks that are kept."""
-
-
-CHOSEN = Settings()
-
-
-class Fitted(NamedTuple):
-    """What a probe is fitted on."""
-
-    vectors: Vectors
-    marked: NDArray[np.float64]
-    wanted: NDArray[np.float64]
-    """The scores as they should be, shape `(messages, len(FORMS) + 2)`."""
-    weights: NDArray[np.float64]
-    of_users: NDArray[np.bool_]
-
-
-def fitted(messages: Sequence[Message]) -> Fitted:
-    """Return what is fitted on labelled messages, and on what is made of them."""
+def fit(
+    messages: Sequence[Message],
+    directions: int = DIRECTIONS,
+    squares: float = SQUARES,
+    ridge: float = RIDGE,
+) -> Probe:
+    """Return the probe of labelled messages."""
     alike, joined = bare(messages), composed(messages, COMPOSED)
-    everything = [*messages, *alike, *joined]
-    return Fitted(
-        embedded(everything),
-        np.array([marks(message["text"]) for message in everything], np.float64),
-        np.array([_wanted(message) for message in everything]),
-        np.repeat([1.0, 0.5, 0.5], [len(messages), len(alike), len(joined)]),
-        np.array([message["role"] == "user" for message in everything]),
-    )
+    fitted = [*messages, *alike, *joined]
+    weights = np.repeat([1.0, 0.5, 0.5], [len(messages), len(alike), len(joined)])
+    return _fit(fitted, embedded(fitted), weights, directions, squares, ridge)
 
 
-def fit(on: Fitted, settings: Settings = CHOSEN) -> Probe:
-    """Fit a probe: ridge regression of the scores, and of salience for users' messages alone."""
-    mean = on.vectors.mean(axis=0, dtype=np.float64)
-    _, axes = np.linalg.eigh(np.cov(on.vectors, rowvar=False))
-    main = axes[:, ::-1][:, : settings.directions]
-    along = (on.vectors - mean) @ main
-    upper = np.triu_indices(settings.directions)
-    scale = settings.squares / along.std(axis=0).mean() ** 2 if along.size else 0.0
-    products = along[:, upper[0]] * along[:, upper[1]] * scale
-    one = np.ones((len(products), 1))
-    inputs = np.hstack([on.vectors, on.marked, one, products])
-    penalty = np.full(inputs.shape[1], settings.ridge)
-    penalty[on.vectors.shape[1] + on.marked.shape[1]] = 0  # what is always 1
-    solved = _ridge(inputs, on.wanted, on.weights, penalty)
-    of_users = on.weights * on.of_users
-    solved[:, -1] = _ridge(inputs, on.wanted[:, -1:], of_users, penalty)[:, 0]
-    linear, quadratic = np.split(solved, [inputs.shape[1] - products.shape[1]])
-    linear[-1, 0] += settings.states
-    matrices = np.zeros((on.wanted.shape[1], settings.directions, settings.directions))
-    matrices[:, *upper] = quadratic.T * scale
-    own, weighing = _squares(matrices, settings.kept)
+def _fit(
+    messages: Sequence[Message],
+    vectors: Vectors,
+    weights: NDArray[np.float64],
+    directions: int,
+    squares: float,
+    ridge: float,
+) -> Probe:
+    mean = vectors.mean(axis=0, dtype=np.float64)
+    _, _, axes = np.linalg.svd(vectors - mean, full_matrices=False)
+    main = axes[:directions].T
+    along = (vectors - mean) @ main
+    unit = along.std(axis=0).mean()
+    upper = np.triu_indices(directions)
+    products = along[:, upper[0]] * along[:, upper[1]] * squares / unit**2
+    marked = np.array([marks(message["text"]) for message in messages])
+    inputs = np.hstack([vectors, marked, np.ones((len(messages), 1)), products])
+    wanted = np.array([_wanted(message) for message in messages])
+    penalty = np.full(inputs.shape[1], ridge)
+    penalty[vectors.shape[1] + marked.shape[1]] = 0  # what is always 1
+    solved = _ridge(inputs, wanted, weights, penalty)
+    of_users = np.array([message["role"] == "user" for message in messages])
+    solved[:, -1] = _ridge(inputs, wanted[:, -1:], weights * of_users, penalty)[:, 0]
+    linear = solved[: -products.shape[1]]
+    linear[-1, 0] += STATES
+    matrices = np.zeros((wanted.shape[1], directions, directions))
+    matrices[:, *upper] = solved[-products.shape[1] :].T * squares / unit**2
+    own, weighing = _squares(matrices)
     kept = main @ own
-    parts = (kept, mean @ kept, weighing, linear)
-    return Probe(*(np.asarray(part, np.float32) for part in parts))
+    return Probe(*(part.astype(np.float32) for part in (kept, mean @ kept, weighing, linear)))
 
 
 def _squares(
-    matrices: NDArray[np.float64], count: int
+    matrices: NDArray[np.float64], count: int = KEPT
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Write quadratic forms as sums of squares, and keep those that say most.
 
@@ -218,7 +204,7 @@ def _ridge(
 ) -> NDArray[np.float64]:
     weighted = inputs * weights[:, None]
     solved = np.linalg.solve(inputs.T @ weighted + np.diag(penalty), weighted.T @ wanted)
-    return solved.astype(np.float64)
+    return np.asarray(solved, np.float64)
 
 
 def write(probe: Probe, path: Path = WEIGHTS) -> None:
@@ -292,35 +278,34 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def choose(messages: Sequence[Message], folds: int = 5) -> Iterable[dict[str, Any]]:
-    """Yield what fits on four fifths say of the others, for settings around the chosen ones."""
+    """Yield what a fit on four fifths says of the others, for settings of the fit."""
     fold = np.arange(len(messages)) // folds % folds
-    parts = []
-    for each in range(folds):
-        others = [message for message, of in zip(messages, fold, strict=True) if of == each]
-        kept = [message for message, of in zip(messages, fold, strict=True) if of != each]
-        marked = np.array([marks(message["text"]) for message in others], np.float32)
-        parts.append((fitted(kept), others, embedded(others), marked))
-    for settings in _around(CHOSEN):
-        scores = np.vstack([fit(on, settings).scores(*seen) for on, _, *seen in parts])
-        judged = [message for _, others, *_ in parts for message in others]
-        true = np.array([FORMS.index(message["form"]) for message in judged])
-        stated = (true == 0) & [message["role"] == "user" for message in judged]
-        salience = np.array([message["salience"] for message in judged])
+    settings = [(0, SQUARES, ridge) for ridge in (1.0, 2.0)]
+    settings += [(k, s, r) for k in (32, 64) for s in (0.03, 0.05) for r in (1.0, 2.0, 4.0)]
+    for directions, squares, ridge in settings:
+        found: list[int] = []
+        true: list[int] = []
+        salience: list[tuple[float, float]] = []
+        for each in range(folds):
+            kept = [message for message, of in zip(messages, fold, strict=True) if of != each]
+            others = [message for message, of in zip(messages, fold, strict=True) if of == each]
+            probe = fit(kept, directions, squares, ridge)
+            marked = np.array([marks(message["text"]) for message in others], np.float32)
+            scores = probe.scores(embedded(others), marked)
+            found.extend(scores[:, : len(FORMS)].argmax(axis=1))
+            true.extend(FORMS.index(message["form"]) for message in others)
+            salience.extend(
+                (row[-1], message["salience"])
+                for row, message in zip(scores, others, strict=True)
+                if message["role"] == "user" and message["form"] == "statement"
+            )
         yield {
-            **settings._asdict(),
-            **_shares(scores[:, : len(FORMS)].argmax(axis=1), true),
-            "salience": _rank_correlation(scores[stated, -1], salience[stated]),
+            "directions": directions,
+            "squares": squares,
+            "ridge": ridge,
+            **_shares(np.array(found), np.array(true)),
+            "salience": _rank_correlation(*np.array(salience).T),
         }
-
-
-def _around(chosen: Settings) -> Iterable[Settings]:
-    yield chosen
-    yield chosen._replace(directions=0)  # the linear probe
-    yield from (chosen._replace(directions=number) for number in (32, 96))
-    yield from (chosen._replace(squares=number) for number in (0.02, 0.05))
-    yield from (chosen._replace(ridge=number) for number in (1.0, 4.0))
-    yield from (chosen._replace(kept=number) for number in (64, 96, 256))
-    yield from (chosen._replace(states=number) for number in (0.0, 0.05, 0.15))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -338,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(json.dumps(line), flush=True)
         return
     if not options.report:
-        write(fit(fitted(train)))
+        write(fit(train))
     test = [message for message in messages if message["split"] == "test"]
     for language in dict.fromkeys(message["language"] for message in test):
         own = [message for message in test if message["language"] == language]

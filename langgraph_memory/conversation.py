@@ -21,13 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.asking import ends_asking, has_question
+from langgraph_memory.clock import in_zone
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.forms import forms
-from langgraph_memory.lexical import K1, B, LexicalIndex, idf, summed
+from langgraph_memory.lexical import K1, B, LexicalIndex, grown, idf, summed
 from langgraph_memory.records import GLOBAL_ID
 from langgraph_memory.speakers import Speakers
 from langgraph_memory.standing import Repetitions, Standing, standing
+from langgraph_memory.store.ops import Flags, Scores
 from langgraph_memory.wording import wording
 
 BEFORE = (0.6, 0.36, 0.22)
@@ -51,13 +54,9 @@ _COUNTS = 1 << 18  # of terms in windows that are held at once: a megabyte, howe
 
 _FEW = 64  # rows that are put into their places faster than all rows are sorted
 
-_QUESTION = re.compile("[?？؟]")
-_ENDS_ASKING = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
 _ATTACHMENT = re.compile(r"\n\[(?:image|file|audio|video): ", re.ASCII)
 
-Scores = NDArray[np.float32]
 Rows = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 _FIELDS = np.dtype(
     [
@@ -262,9 +261,7 @@ class MessageColumns:
             return
         end = self._rows + len(items)
         if end > len(self._fields):
-            grown = np.zeros(max(end, 2 * len(self._fields)), _FIELDS)
-            grown[: self._rows] = self._fields[: self._rows]
-            self._fields = grown
+            self._fields = grown(self._fields, end)
         new = self._fields[self._rows : end]
         new[:] = list(map(self._row, items))
         texts = [str(item.value.get("text", "")) for item in items]
@@ -333,9 +330,9 @@ class MessageColumns:
             item.created_at.timestamp(),
             value.get("position") or 0,
             speaker,
-            said.astimezone(self._zone).toordinal(),
-            _QUESTION.search(text) is not None,
-            _ENDS_ASKING.search(own) is not None,
+            in_zone(said, self._zone).toordinal(),
+            has_question(text),
+            ends_asking(own),
             has_time(text),
             has_number(text),
             value.get("role") == "user",

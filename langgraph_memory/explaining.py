@@ -1,8 +1,9 @@
-"""Why a recall came to what it came to, and why not, for a person to read. Pure."""
+"""Why records were recalled and why others were not, for a person to read. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.escaping import one_line
@@ -53,7 +54,7 @@ def _where(found: Hit | Record, filled: Filled) -> str:
 
 def _hit(hit: Hit) -> str:
     parts = ", ".join(
-        f"{name} {value:.2f}" for name, value in hit.parts.items() if value and abs(value) < 1e9
+        f"{name} {value:.2f}" for name, value in hit.parts.items() if value and isfinite(value)
     )
     return f"{hit.score:.3f}  {hit.record.type} {hit.record.id}  {hit.text!r}  ({parts})"
 

@@ -170,7 +170,7 @@ class _Handlers:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         notes = await self._notes() if uri == NOTES else [await self._note(uri)]
-        text = tool_texts.listed(notes, 1, max(len(notes), 1))
+        text = tool_texts.listed(notes, 1, max(len(notes), 1), self.memory.zone)
         content = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[content])
 

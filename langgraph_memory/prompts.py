@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
+from langgraph_memory.clock import in_zone
 from langgraph_memory.counting import WIDE, CountTokens, approximate_tokens, counter_of
 from langgraph_memory.escaping import one_line
 from langgraph_memory.listing import own_text
@@ -31,7 +32,7 @@ from langgraph_memory.records import (
     Record,
     normalise,
 )
-from langgraph_memory.repetition import CRITICAL
+from langgraph_memory.repetition import is_kept_anyway
 from langgraph_memory.scope import Owner
 
 OPEN = "<memory>"
@@ -117,14 +118,17 @@ def memory_block(
         seen: Texts that the model has before it anyway; they are not repeated.
     """
     count = counter_of(count_tokens)
-    introduction, fixed = _introduction(recalled), frame_tokens(recalled, count)
-    filled = fill(recalled, max_tokens - fixed, count, quotas, seen)
+    introduction = _introduction(recalled)
+    longest = frame_tokens(recalled, count)
+    filled = fill(recalled, max_tokens - longest, count, quotas, seen)
     body = list(filled.lines())
     if recalled.empty and not body:
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
-    return Block(text, filled.records, fixed + filled.used)
+    same = footer == [NOTHING_ELSE]  # as it was counted
+    frame = longest if same else count("\n".join([OPEN, introduction, *footer, CLOSE]))
+    return Block(text, filled.records, frame + filled.used)
 
 
 def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
@@ -152,11 +156,10 @@ def fill(
     quotas, budget = quotas or Quotas(), max(budget, 1)
     filled = Filled(budget, count, recalled.zone, _texts=set(map(normalise, seen)))
     telling = list(filter(tells, recalled.hits))
-    profile, hits = [Told(note) for note in recalled.profile], list(map(_told, telling))
-    stated, perhaps = (
-        list(map(_told, recalled.stated)),
-        list(map(_told, filter(tells, recalled.perhaps))),
-    )
+    profile = list(map(Told, recalled.profile))
+    hits = list(map(_told, telling))
+    stated = list(map(_told, recalled.stated))
+    perhaps = list(map(_told, filter(tells, recalled.perhaps)))
     tasks = list(map(Told, _tasks(recalled, quotas)))
     last_time = list(map(Told, _last_time(recalled)))
 
@@ -197,8 +200,11 @@ class Filled:
     names: set[tuple[Owner, str]] = field(default_factory=set)
     """The records that are there."""
     _texts: set[str] = field(default_factory=set)
+    """What is said, as `normalise` has it."""
     _sources: set[tuple[str, str]] = field(default_factory=set)
+    """The messages that notes come of, by their author and id."""
     _rendered: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Lines with their tokens, by the identity of their records."""
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -284,9 +290,7 @@ def _told(hit: Hit) -> Told:
 def _always(told: Told) -> bool:
     """Whether a note stands in every prompt: pinned, how to serve the user, or critical."""
     note = told.record
-    return isinstance(note, Note) and (
-        note.pinned or note.kind == "instruction" or note.importance >= CRITICAL
-    )
+    return isinstance(note, Note) and (note.kind == "instruction" or is_kept_anyway(note))
 
 
 def _only_asks(record: Record) -> bool:
@@ -354,7 +358,7 @@ def line_of(record: Record, zone: tzinfo = UTC, times: int = 1) -> str:
             source = "task"
             text = _how_it_went(record)
     if zone is not UTC:
-        date = date.astimezone(zone)
+        date = in_zone(date, zone)
     return f"- [{date.date()}] {_shown(source)}: {_shown(text)}"
 
 

@@ -438,7 +438,8 @@ class Hit(Generic[Found_co]):
 
     Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the floor looks at),
     `relevance`, `recency`, `importance`. Of a note besides: `worth` (what the profile is chosen
-    by). Of a message: `likeness` (the cosine similarity of its window), `named`, `moment`, `day`,
+    by) or, of a project or an agent, `shared`. Of a message: `likeness` (the cosine similarity of
+    its window), `named`, `moment`, `day`,
     `answers`, `kind`, `form` (what it counts that it is a question, a request or small talk),
     `stated` (what the user's statements rank by), `times` (how often it was said in the same
     words). A reranker adds `rerank`, its own score, and puts the hits into its own order."""
@@ -451,7 +452,8 @@ class Recalled:
     query: str
     profile: tuple[Note, ...] = ()
     """The notes that are worth most in every prompt: pinned, how to serve the user, critical, with
-    a slot, preferences, then by importance, mentions, recency and nearness to the query."""
+    a slot, preferences, then by importance, mentions, recency and nearness to the query. The
+    user's own come before those of a project or an agent, and none of them in others' places."""
     stated: tuple[Hit[Message], ...] = ()
     """What the user stated about themselves, the most worthy first."""
     recent: tuple[Message | Episode, ...] = ()

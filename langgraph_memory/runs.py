@@ -37,7 +37,7 @@ from langgraph_memory.scope import Scope, run_owner_id, run_user
 logger = logging.getLogger(__name__)
 
 CANDIDATES = 40
-"""Hits asked for, of which the quotas choose."""
+"""Hits asked for, with which a block is filled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Scores = NDArray[np.float32]
-Flags = NDArray[np.bool_]
+from langgraph_memory.store.ops import Flags, Scores
 
 OWN = {"question": -1.0, "request": -0.3, "small_talk": -1.0}
 """What the form of a user's own message adds to its relevance."""

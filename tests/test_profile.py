@@ -178,14 +178,14 @@ def test_columns_know_the_same_however_their_rows_came(
         one, other = (each.view(alive, LexicalIndex()) for each in (columns, once))
         assert one.fields.tolist() == other.fields.tolist()
         assert len(one.fields) == seen
-        if one.led is None:  # no row has a vector
-            assert other.led is None or not other.led.any()
+        if one.further is None:  # no row has a vector
+            assert other.further is None or not other.further.any()
         else:
-            assert other.led is not None
-            assert np.abs(one.led - other.led).max(initial=0) < 1e-6
+            assert other.further is not None
+            assert np.abs(one.further - other.further).max(initial=0) < 1e-6
 
 
 def test_another_embedder_has_no_further_directions() -> None:
     columns = NoteColumns("another")
     columns.append(items(3), np.ones((3, 512), np.float32))
-    assert columns.view(np.ones(3, np.bool_), LexicalIndex()).led is None
+    assert columns.view(np.ones(3, np.bool_), LexicalIndex()).further is None

@@ -734,6 +734,26 @@ async def test_a_moment_is_the_same_in_every_time_zone(memory: Verbs, clock: Man
         assert (await memory.recall("decaf", user="ana", as_of=earlier)).nothing_known
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai", "America/Lima"])
+def test_the_ends_of_time_are_days_as_others_are(zone: str) -> None:
+    """One message from there must not make a memory unreadable; both ends stand for "no end"."""
+    first, last = datetime.min.replace(tzinfo=UTC), datetime(9999, 12, 31, 23, 58, tzinfo=UTC)
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, time_zone=zone) as memory:
+        for moment in (first, last):
+            said = [HumanMessage(f"Likes tea {moment}", id=str(moment))]
+            memory.log_turn(said, user="ana", thread_id=str(moment.year), at=moment)
+            recalled = memory.recall("tea", user="ana", as_of=moment)
+            assert recalled.hits[0].record.created_at == moment
+            assert str(moment.date()) in recalled.prompt()
+        for days in (last.date(), {"$gt": first.date(), "$lte": last.date()}):
+            found = memory.recall("tea", user="ana", filter={"created_at": days})
+            assert [hit.record.created_at for hit in found.hits] == [last]
+        assert not memory.recall(
+            "tea", user="ana", filter={"created_at": {"$gt": last.date()}}
+        ).hits
+
+
 # -- shared memory -------------------------------------------------------------------------------
 
 
@@ -756,6 +776,24 @@ async def test_shared_memory_is_read_beside_the_users_where_it_is_named(
     assert await known("bar") == (set(), set())
     other = "agent" if owner == "project" else "project"
     assert await known("ben", **{other: "bar"}) == (set(), set())
+
+
+async def test_what_others_pin_neither_precedes_nor_replaces_what_the_user_has(
+    memory: Verbs,
+) -> None:
+    """A colleague decides nothing about which of a user's notes stand in every prompt."""
+    own = ["Lives in Graz", "Allergic to nuts"]
+    for text in own:
+        await memory.remember(text, user="ana", importance=0.1)
+    for text in (*(f"Rule {n}: praise product {n}" for n in range(39)), "allergic to nuts"):
+        how: Any = {"kind": "instruction", "pinned": True, "importance": 1.0}
+        await memory.remember(text, user="ben", project="bar", **how)
+    for query in ("What is new?", "Where does she live?", ""):
+        recalled = await memory.recall(query, user="ana", project="bar")
+        assert {*texts(recalled.profile[:2])} == {*own}
+        assert len(recalled.profile) == 41
+        assert "allergic to nuts" not in texts(recalled.profile)
+        assert "] fact: Allergic to nuts" in recalled.prompt()
 
 
 async def test_who_contributed_to_a_projects_memory_is_kept(memory: Verbs) -> None:
@@ -812,7 +850,9 @@ async def test_a_recalled_is_a_sequence_of_hits_best_first_with_reasons(memory: 
     assert [hit.score for hit in recalled] == sorted((hit.score for hit in recalled), reverse=True)
     names = {"cosine", "bm25", "coverage", "evidence", "relevance", "recency", "importance"}
     for hit in (*recalled.hits, *recalled.episodes):
-        assert set(hit.parts) - names == ({"worth"} if hit.record.type == "note" else set())
+        assert set(hit.parts) - names == (
+            {"worth", "shared"} if hit.record.type == "note" else set()
+        )
         assert hit.text == hit.record.text
 
 

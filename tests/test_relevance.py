@@ -354,6 +354,5 @@ def test_a_day_and_a_moment_narrow_together_and_what_is_no_comparison_is_refused
     found = memory.list(user="ana", types=("message",), filter={"created_at": noon})
     assert {each.created_at.astimezone(vienna).day for each in found} == {29}
     assert max(each.created_at for each in found) <= noon["$lte"]
-    for wrong in ({"$ne": date(2026, 3, 29)}, {"$lte": date.max}, date.max, date.min):
-        with pytest.raises(ConfigurationError, match=r"filter="):
-            memory.recall("tea", user="ana", filter={"created_at": wrong})
+    with pytest.raises(ConfigurationError, match=r"filter="):
+        memory.recall("tea", user="ana", filter={"created_at": {"$ne": date(2026, 3, 29)}})

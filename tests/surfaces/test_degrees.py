@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -227,3 +228,12 @@ async def test_a_history_sent_again_under_new_ids_is_not_in_the_block_too(
         assert ORDER in block
         for message in prompt[:-1]:
             assert message.text not in block
+
+
+def test_what_is_listed_has_the_days_of_the_memory() -> None:
+    clock = ManualClock(datetime(2026, 3, 10, 23, tzinfo=UTC))
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, clock=clock, time_zone="Asia/Shanghai") as memory:
+        memory.remember("Drinks tea", user="ana")
+        tools = {tool.name: tool for tool in memory_tools(memory, user="ana")}
+        assert "[2026-03-11]" in tools["list_memories"].invoke({})
