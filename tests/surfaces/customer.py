@@ -2,8 +2,9 @@
 
     python -m tests.surfaces.customer PATH SHAPE...
 
-Each shape of an agent has a folder of its own in PATH, and goes through all steps. A step is JSON with `user`, `thread`, and `text` or `resume`. A text that ends with "please
-confirm." stops the turn before the model is called until it is resumed.
+Each shape of an agent has a folder of its own in PATH, and goes through all steps. A step is JSON
+with `user`, `thread`, and `text` or `resume`. A text that ends with "please confirm." stops the
+turn before the model is called until it is resumed.
 """
 
 from __future__ import annotations
