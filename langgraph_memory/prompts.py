@@ -119,15 +119,13 @@ def memory_block(
     """
     count = counter_of(count_tokens)
     introduction = _introduction(recalled)
-    longest = frame_tokens(recalled, count)
-    filled = fill(recalled, max_tokens - longest, count, quotas, seen)
+    frame = frame_tokens(recalled, count)
+    filled = fill(recalled, max_tokens - frame, count, quotas, seen)
     body = list(filled.lines())
     if recalled.empty and not body:
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
-    same = footer == [NOTHING_ELSE]  # as it was counted
-    frame = longest if same else count("\n".join([OPEN, introduction, *footer, CLOSE]))
     return Block(text, filled.records, frame + filled.used)
 
 
@@ -203,7 +201,8 @@ class Filled:
     """What is said, as `normalise` has it."""
     _sources: set[tuple[str, str]] = field(default_factory=set)
     """The messages that notes come of, by their author and id."""
-    _rendered: dict[int, tuple[str, int]] = field(default_factory=dict)
+    _rendered: dict[tuple[Owner, str], tuple[str, int]] = field(default_factory=dict)
+    _headings: dict[str, int] = field(default_factory=dict)
     """Lines with their tokens, by the identity of their records."""
 
     @property
@@ -235,7 +234,7 @@ class Filled:
                 continue
             text, cost = self._line(record, times)
             if not section:
-                cost += self.count(heading) + 1
+                cost += self._heading(heading)
             if self.used + cost > most:
                 too_long += 1
                 continue
@@ -256,12 +255,18 @@ class Filled:
             places.setdefault(id(record), place)
         self.sections[heading].sort(key=lambda line: places[id(line.record)])
 
+    def _heading(self, heading: str) -> int:
+        """Return the tokens of a heading with its line break, counted once."""
+        if heading not in self._headings:
+            self._headings[heading] = self.count(heading) + 1
+        return self._headings[heading]
+
     def _line(self, record: Record, times: int) -> tuple[str, int]:
         """Return a record's line, and its tokens with its line break."""
-        line = self._rendered.get(id(record))
+        line = self._rendered.get((record.owner, record.id))
         if line is None:
             text = line_of(record, self.zone, times)
-            line = self._rendered[id(record)] = text, self.count(text) + 1
+            line = self._rendered[record.owner, record.id] = text, self.count(text) + 1
         return line
 
     def says(self, record: Record) -> bool:
