@@ -11,7 +11,6 @@ line on stdout is a JSON object about one type of records in one set; tables fol
 - `floor.threshold`: the floor at which 3 % of the answerable questions lose their evidence, and
   which shares of the others it refuses; `left_out` has the same with floors that were chosen on all
   other users;
-- `floor.curve`: the same at other floors;
 - `floor.default`: what `recall` refuses as it is, with the floor that it has for this embedder.
 
 `recall` is the share of the evidence among the first ten messages (five notes) with that floor,
@@ -47,13 +46,12 @@ from benchmarks.locomo import embedder_of
 from benchmarks.locomo_contenders import Ours, message_id
 from benchmarks.locomo_data import Conversation, read
 from benchmarks.retrieval_scores import Line, mean
-from benchmarks.retrieval_tables import floor_tables
+from benchmarks.retrieval_tables import floor_table
 from langgraph_memory.embedding import Embed
 from langgraph_memory.records import Hit
 
 LOST = 0.03
 """The share of the answerable questions that may lose their evidence."""
-FLOORS = tuple(round(0.1 + 0.05 * step, 2) for step in range(17))
 DEPTH = {"message": 10, "note": 5}
 EVERYTHING = 1_000_000
 """Hits among which the best evidence is looked for: a recall looks at all as well."""
@@ -86,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for line in measure(embedder_of(options.embed), conversations):
         lines.append({**line, "embedder": options.embed or "default"})
         print(json.dumps(lines[-1]), flush=True)
-    print(*floor_tables(lines), sep="\n\n", file=sys.stderr)
+    print(floor_table(lines), file=sys.stderr)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -178,7 +176,7 @@ def sets_judged(embed: Embed | None) -> list[Judged]:
 def _of_notes(noted: NoteMemory) -> Recall:
     def recall(asked: Asked, limit: int, floor: float | None) -> Sequence[tuple[str, Hit]]:
         recalled = noted.recall(asked.text, asked.user, limit, floor)
-        return list(zip(noted.names(recalled), recalled.hits, strict=True))
+        return list(zip(noted.names(recalled.hits), recalled.hits, strict=True))
 
     return recall
 
@@ -214,8 +212,6 @@ def lines_of(judged: Sequence[Judged], facts: Line) -> Iterator[Line]:
     left_out = at_floor(judged, others)
     chosen = {"floor": round(floor, 3), **at_floor(judged, floor)}
     yield {"name": "floor.threshold", **facts, **chosen, "left_out": left_out}
-    for value in FLOORS:
-        yield {"name": "floor.curve", **facts, "floor": value, **at_floor(judged, value)}
     yield {"name": "floor.default", **facts, **as_it_is(judged)}
 
 

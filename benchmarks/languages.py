@@ -5,14 +5,14 @@
 
 Each set of `benchmarks/sets` (README_recall.md says how they were written) is the memory of one
 user; each of its questions is put to `Memory.recall` without a floor. Most avoid the words of their
-notes; those of `zh_everyday` are asked as people ask. Beside it stands the cosine similarity of the
-embedder alone. Each line on stdout is a JSON object; tables follow on stderr.
-`hit@3` is the share of the questions for which a right note is among the first three.
-
-Sets with an `aliases_*.jsonl` are asked again with these, by halves.
+notes; those of `*_everyday` are asked as people ask. Beside it stands the cosine similarity of the
+embedder alone, and, where a set has an `aliases_*.jsonl`, the same with these. Each line on stdout
+is a JSON object; tables follow on stderr. `hit@3` is the share of the questions for which a right
+note is among the first three. Where a set has halves, `a` is to choose with and `b` to report on.
 
 Follow-ups ("and the other one?") are asked in three ways: the last message alone; with the answer
-that it follows; and as the nodes of a graph ask, with the floor: both, by turns.
+that it follows; and as the nodes of a graph ask: both, by turns, what is known before what perhaps
+is.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -34,15 +34,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.locomo import embedder_of
 from benchmarks.retrieval_scores import Line, mean
-from benchmarks.retrieval_tables import aliases_table, followups_table, languages_table
+from benchmarks.retrieval_tables import followups_table, languages_table
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.embedding import Embed, Embedder
 from langgraph_memory.followups import in_turn, queries_of
-from langgraph_memory.records import Recalled
+from langgraph_memory.records import Hit, Recalled
 
 SETS = Path(__file__).parent / "sets"
 LANGUAGES = ("zh", "en", "ja", "ko", "ru", "ar", "es", "mixed")
-NOTE_SETS = (*LANGUAGES, "zh_everyday")
+NOTE_SETS = (*LANGUAGES, "en_everyday", "zh_everyday")
 LIMIT = 3
 
 Found = Sequence[tuple[frozenset[str], Sequence[str]]]
@@ -86,9 +86,9 @@ class NoteMemory:
         asked: Any = {"types": ["note"], "limit": limit, "min_relevance": min_relevance}
         return self.memory.recall(query, user=user, **asked)
 
-    def names(self, recalled: Recalled) -> list[str]:
-        """Return the names of the notes that were recalled."""
-        return [self._names[hit.record.id] for hit in recalled.hits]
+    def names(self, hits: Iterable[Hit]) -> list[str]:
+        """Return the names of the notes among some hits, each once."""
+        return list(dict.fromkeys(self._names[hit.record.id] for hit in hits))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,8 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for line in measure(embed):
         lines.append({**line, "embedder": options.embed or "default"})
         print(json.dumps(lines[-1]), flush=True)
-    tables = (languages_table(lines), aliases_table(lines), followups_table(lines))
-    print(*tables, sep="\n\n", file=sys.stderr)
+    print(languages_table(lines), followups_table(lines), sep="\n\n", file=sys.stderr)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -121,25 +120,20 @@ def measure(embed: Embed | None) -> Iterator[Line]:
         for language in NOTE_SETS:
             notes = note_set(language)
             noted.keep(language, notes.notes)
-            for call, found in (("Memory.recall", _recalled), ("cosine alone", _dense(embed))):
-                yield {"name": "language", "call": call, **_line(language, found(noted, notes))}
-            yield from with_aliases(noted, notes)
+            ways = {"cosine alone": _dense(embed), "Memory.recall": _recalled}
+            if (SETS / f"aliases_{language}.jsonl").exists():
+                ways["with aliases"] = _with_aliases
+            for call, way in ways.items():
+                yield from by_halves(call, notes, way(noted, notes))
         yield from followups(noted)
 
 
-def with_aliases(noted: NoteMemory, notes: NoteSet) -> Iterator[Line]:
-    """Yield what comes back by halves, as it is and with the aliases that a set has."""
-    file = f"aliases_{notes.language}.jsonl"
-    if not (SETS / file).exists():
-        return
-    aliases = {row["id"]: row["aliases"] for row in read(file)}
-    user = f"{notes.language}, with aliases"
-    noted.keep(user, notes.notes, aliases)
-    for half in sorted(set(notes.halves)):
-        asked = [q for q, of in zip(notes.questions, notes.halves, strict=True) if of == half]
-        for name in (notes.language, user):
-            found = _recalled(noted, NoteSet(name, notes.notes, asked))
-            yield {"name": "aliases", "half": half, **_line(name, found)}
+def by_halves(call: str, notes: NoteSet, found: Found) -> Iterator[Line]:
+    """Yield a line about all questions of a set, and one about each half that it has."""
+    yield {"name": "language", "call": call, "half": None, **_line(notes.language, found)}
+    for half in sorted(set(notes.halves) - {""}):
+        of_half = [each for each, of in zip(found, notes.halves, strict=True) if of == half]
+        yield {"name": "language", "call": call, "half": half, **_line(notes.language, of_half)}
 
 
 def note_set(language: str) -> NoteSet:
@@ -158,8 +152,16 @@ def read(name: str) -> list[dict[str, Any]]:
 
 def _recalled(noted: NoteMemory, notes: NoteSet) -> Found:
     return [
-        (right, noted.names(noted.recall(text, notes.language))) for text, right in notes.questions
+        (right, noted.names(noted.recall(text, notes.language).hits))
+        for text, right in notes.questions
     ]
+
+
+def _with_aliases(noted: NoteMemory, notes: NoteSet) -> Found:
+    rows = read(f"aliases_{notes.language}.jsonl")
+    user = f"{notes.language}, with aliases"
+    noted.keep(user, notes.notes, {row["id"]: row["aliases"] for row in rows})
+    return _recalled(noted, replace(notes, language=user))
 
 
 def _dense(embed: Embed | None) -> Callable[[NoteMemory, NoteSet], Found]:
@@ -192,17 +194,18 @@ def followups(noted: NoteMemory) -> Iterator[Line]:
 
 
 def _last(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
-    return noted.names(noted.recall(_queries(row)[0], row["id"]))
+    return noted.names(noted.recall(_queries(row)[0], row["id"]).hits)
 
 
 def _with_answer(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
     said = "\n".join(message["text"] for message in row["messages"][-2:])
-    return noted.names(noted.recall(said, row["id"]))
+    return noted.names(noted.recall(said, row["id"]).hits)
 
 
 def _as_nodes(noted: NoteMemory, row: Mapping[str, Any]) -> list[str]:
     recalls = [noted.recall(query, row["id"], min_relevance=None) for query in _queries(row)]
-    return noted.names(in_turn(recalls))
+    found = in_turn(recalls)
+    return noted.names((*found.hits, *found.perhaps))
 
 
 def _queries(row: Mapping[str, Any]) -> list[str]:

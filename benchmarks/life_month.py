@@ -94,8 +94,7 @@ def _notes(language: str) -> Iterator[str]:
     for row in read(f"life/notes_{language}.jsonl"):
         yield row["text"]
     for name in _FURTHER[language]:
-        file = "notes_en_everyday.jsonl" if name == "en_everyday" else f"recall_{name}.jsonl"
-        yield from (row["text"] for row in read(file) if row["kind"] == "note")
+        yield from (row["text"] for row in read(f"recall_{name}.jsonl") if row["kind"] == "note")
     for row in read("followups.jsonl"):
         if row["language"] == language:
             yield from (note["text"] for note in row["notes"])

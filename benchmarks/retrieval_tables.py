@@ -2,39 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from benchmarks.locomo_data import CATEGORIES
 from benchmarks.performance_tables import Lines, select, table
 
-_SCORES = ("R@5", "R@10", "R@20", "all@10", "hit@10", "MRR")
-_CATEGORIES = (*CATEGORIES.values(), "all")
+_SCORES = ("R@5", "R@10", "R@20")
+_PEERS = ("ours", "langchain-chroma", "langgraph")
+
+Line = dict[str, Any]
+
+
+def life_tables(lines: Lines) -> Iterator[str]:
+    """Yield the tables of `benchmarks.life`: a row for each kind of month, a column a language."""
+    months = select(lines, "life")
+    equal = {"ours": 1_000, "langchain-chroma": "equal", "langgraph": "equal"}
+
+    def beside_peers(of: Lines) -> str:
+        cells = (select(of, contender=name, budget=equal[name], days="all") for name in _PEERS)
+        return " / ".join(share(found[0]["held"]) for found in cells if found)
+
+    def by_days(of: Lines) -> str:
+        tens = [line for line in select(of, contender="ours") if line["days"] != "all"]
+        return " / ".join(share(line["held"]) for line in (*tens[:1], *tens[-1:]))
+
+    yield _months("in the block: ours / langchain-chroma / LangGraph", months, beside_peers)
+    yield _months("in the block: first / last ten days", months, by_days)
+    others = select(lines, "life.other")
+    yield _months("told that nothing is known; tokens", others, _other_subjects)
+
+
+def _months(title: str, lines: Lines, cell: Callable[[Lines], str]) -> str:
+    languages = list(dict.fromkeys(line["language"] for line in lines))
+    kinds = sorted({(line["mode"], line["crowd"], line["notes"]) for line in lines}, key=_order)
+    rows = []
+    for mode, crowd, notes in kinds:
+        of_kind = select(lines, mode=mode, crowd=crowd, notes=notes)
+        cells = (cell(select(of_kind, language=language)) for language in languages)
+        rows.append([_kind(mode, crowd, notes), *cells])
+    return table([title, *languages], rows)
+
+
+def _order(kind: tuple[str, int, int]) -> tuple[int, int, int]:
+    mode, crowd, notes = kind
+    return ("messages", "notes", "both").index(mode), crowd, notes
+
+
+def _kind(mode: str, crowd: int, notes: int) -> str:
+    said = f"messages, {crowd} other turns"
+    return {"messages": said, "notes": f"{notes} notes"}.get(mode, f"{said}, {notes} notes")
+
+
+def _other_subjects(lines: Lines) -> str:
+    return "; ".join(f"{share(each['nothing'])}; {each['offtopic_tokens']:g}" for each in lines)
 
 
 def locomo_tables(lines: Lines) -> Iterator[str]:
     """Yield the tables of `benchmarks.locomo`."""
-    whole = select(lines, "locomo", conversation="all", category="all")
-    if whole:
-        yield _contenders(whole)
-        yield _by(lines, "category", [c for c in _CATEGORIES if select(lines, category=c)])
-        yield _by(lines, "conversation", _conversations(lines))
     if blocks := select(lines, "locomo.block"):
         yield _blocks(blocks)
-    if checked := select(lines, "cross-validated", conversation="all", category="all"):
-        yield _cross_validated(lines, checked[0])
+    if measured := select(lines, "locomo", conversation="all"):
+        yield _contenders(measured)
     for line in select(lines, "missing"):
         yield f"{line['contender']} is left out: {line['error']}"
-
-
-def _contenders(whole: Lines) -> str:
-    head = ["library", "call", *_SCORES, "tokens", "R@10 of conversations"]
-    rows = []
-    for line in sorted(whole, key=lambda line: -line["R@10"]):
-        between = f"{share(line['lowest'])} to {share(line['highest'])}"
-        figures = [share(line[score]) for score in _SCORES]
-        rows.append([line["library"], line["call"], *figures, str(line["tokens"]), between])
-    return table(head, rows)
 
 
 def _blocks(blocks: Lines) -> str:
@@ -45,7 +76,7 @@ def _blocks(blocks: Lines) -> str:
             line["category"],
             str(line["questions"]),
             *(share(line[name]) for name in shares),
-            str(line["tokens"]),
+            f"{line['tokens']:g}",
         ]
         for line in blocks
         if line["questions"]
@@ -53,51 +84,34 @@ def _blocks(blocks: Lines) -> str:
     return table(head, rows)
 
 
-def _by(lines: Lines, fact: str, values: Sequence[str]) -> str:
-    """Return a table of `R@10`: a row for each contender, a column for each value of a fact."""
-    other = {"category": "conversation", "conversation": "category"}[fact]
-    measured = select(lines, "locomo", **{other: "all"})
-    found = {(line["call"], line[fact]): line for line in measured}
-    calls = dict.fromkeys(line["call"] for line in measured)
-    rows = [[call, *(_recall(found.get((call, value))) for value in values)] for call in calls]
-    counts = [f"{value} ({_count(measured, fact, value)})" for value in values]
-    return table(["R@10 (questions)", *counts], rows)
-
-
-def _cross_validated(lines: Lines, whole: dict[str, Any]) -> str:
-    head = ["weights chosen on", "scored on", *_SCORES, "weights"]
+def _contenders(measured: Lines) -> str:
+    whole = sorted(select(measured, category="all"), key=lambda line: -line["R@10"])
+    categories = [c for c in CATEGORIES.values() if select(measured, category=c)]
     rows = []
-    for line in select(lines, "cross-validated", category="all"):
-        left_out = line["conversation"] != "all"
-        chosen = "all others" if left_out else "the others, each"
-        weights = ", ".join(f"{k} {v:g}" for k, v in (line["weights"] or {}).items())
-        rows.append([chosen, line["conversation"], *(share(line[s]) for s in _SCORES), weights])
-    for line in select(lines, "defaults", category="all"):
-        weights = ", ".join(f"{name} {weight:g}" for name, weight in line["weights"].items())
-        rows.append(["the defaults", "all", *(share(line[s]) for s in _SCORES), weights])
-    for line in select(lines, "without"):
-        figures = (share(line[s]) for s in _SCORES)
-        rows.append(["the others, each", "all", *figures, f"without {line['weight']}"])
-    return table(head, rows)
+    for line in whole:
+        own = select(measured, contender=line["contender"])
+        by_category = (share(select(own, category=c)[0]["R@10"]) for c in categories)
+        scores = (share(line[score]) for score in _SCORES)
+        rows.append([line["library"], line["call"], *scores, *by_category, str(line["tokens"])])
+    return table(["library", "call", *_SCORES, *categories, "tokens"], rows)
 
 
 def languages_table(lines: Lines) -> str:
-    """Return the table of `benchmarks.languages`: hit@1 / hit@3 by language."""
+    """Return the table of `benchmarks.languages`: hit@1 / hit@3 of each set, or its halves."""
     found = select(lines, "language")
-    languages = list(dict.fromkeys(line["language"] for line in found))
+    calls = list(dict.fromkeys((line["embedder"], line["call"]) for line in found))
     rows = []
-    for call in dict.fromkeys(line["call"] for line in found):
-        of_call = {line["language"]: line for line in select(found, call=call)}
-        cells = (of_call.get(language) for language in languages)
-        rows.append([call, *(_hits(line) if line else "" for line in cells)])
-    return table(["hit@1 / hit@3", *languages], rows)
+    for name, half in dict.fromkeys((line["language"], line["half"]) for line in found):
+        of_set = select(found, language=name, half=half)
+        own = {(line["embedder"], line["call"]): line for line in of_set}
+        cells = (_hits(own[call]) if call in own else "" for call in calls)
+        title = name if half is None else f"{name}, half {half}"
+        rows.append([title, str(of_set[0]["questions"]), *cells])
+    return table(["set", "questions", *(_call(*call) for call in calls)], rows)
 
 
-def aliases_table(lines: Lines) -> str:
-    """Return the table of the sets with aliases, without and with them."""
-    found = select(lines, "aliases")
-    rows = [[line["language"], line["half"], str(line["questions"]), _hits(line)] for line in found]
-    return table(["set", "half", "questions", "hit@1 / hit@3"], rows)
+def _call(embedder: str, call: str) -> str:
+    return call if embedder == "default" else f"{call}, `{embedder}`"
 
 
 def followups_table(lines: Lines) -> str:
@@ -109,31 +123,23 @@ def followups_table(lines: Lines) -> str:
     return table(["query", "language", "follow-ups", "hit@1 / hit@3"], rows)
 
 
-def floor_tables(lines: Lines) -> Iterator[str]:
-    """Yield the tables of `benchmarks.floor`: one for each type and set."""
-    for line in select(lines, "floor.threshold"):
-        of_set = {"type": line["type"], "set": line["set"]}
-        groups = list(line["refused"])
-        head = ["floor", "", "lose their evidence", "recall", *(f"refused: {g}" for g in groups)]
-        rows = [_refusals("3 % lost", line, groups)]
-        rows += [_refusals("chosen on the others", line["left_out"], groups)]
-        for own in select(lines, "floor.default", **of_set):
-            rows.append(_refusals("as `recall` is", own, groups))
-        yield f"{_floor_title(line)}\n\n{table(head, rows)}"
+def floor_table(lines: Lines) -> str:
+    """Return the table of `benchmarks.floor`: what each type and set loses, and refuses."""
+    chosen = select(lines, "floor.threshold")
+    groups = list(dict.fromkeys(group for line in chosen for group in line["refused"]))
+    rows = []
+    for line in chosen:
+        title = f"{line['type']}s: {line['set']} ({line['questions']})"
+        rows.append(_refusals(title, "3 % lost", line, groups))
+        for own in select(lines, "floor.default", type=line["type"], set=line["set"]):
+            rows.append(_refusals(title, "as `recall` is", own, groups))
+    return table(["records", "floor", "lost", *groups], rows)
 
 
-def _floor_title(line: dict[str, Any]) -> str:
-    deep = {"message": "ten", "note": "five"}[line["type"]]
-    return (
-        f"{line['type'].capitalize()}s, {line['set']}: {line['questions']} answerable questions, "
-        f"recall in the first {deep} {share(line['recall_without'])} without a floor."
-    )
-
-
-def _refusals(name: str, line: dict[str, Any], groups: Sequence[str]) -> list[str]:
-    floor = "" if line.get("floor") is None else f"{line['floor']:.2f}".removeprefix("0")
+def _refusals(title: str, name: str, line: Line, groups: Sequence[str]) -> list[str]:
+    floor = f"{line['floor']:.2f}, " if "floor" in line else ""
     refused = (share(line["refused"].get(group)) for group in groups)
-    return [floor, name, share(line["lost"]), share(line["recall"]), *refused]
+    return [title, f"{floor.removeprefix('0')}{name}", share(line["lost"]), *refused]
 
 
 def share(value: float | None) -> str:
@@ -146,19 +152,5 @@ def share(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}".removeprefix("0")
 
 
-def _recall(line: dict[str, Any] | None) -> str:
-    return "" if line is None else share(line["R@10"])
-
-
-def _hits(line: dict[str, Any]) -> str:
+def _hits(line: Line) -> str:
     return f"{share(line['hit@1'])} / {share(line['hit@3'])}"
-
-
-def _count(lines: Lines, fact: str, value: str) -> int:
-    found: int = select(lines, **{fact: value})[0]["questions"]
-    return found
-
-
-def _conversations(lines: Lines) -> list[str]:
-    found = dict.fromkeys(line["conversation"] for line in select(lines, "locomo", category="all"))
-    return [id for id in found if id != "all"]

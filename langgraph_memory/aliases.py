@@ -1,7 +1,7 @@
 """The other words of a note: short ways to say it, or to ask for it. Pure.
 
-They are looked for and never shown. So what a model proposes may be worded freely and may hold no
-fact: no number, no name and no day that is not in what was said.
+They are searched and never shown. So what a model proposes may be worded freely, but must not add
+facts: numbers, names or days that are not in what was said.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from langgraph_memory.redaction import Redact
 MAX_ALIASES = 10
 """Of a note: all of them share one vector."""
 MAX_CHARACTERS = 200
-"""Of an alias: it says a note in other words, and is no note."""
+"""Of an alias: it says a note in other words, and is not a note itself."""
 MAX_PROPOSED = 5
 """Taken of what a model proposes for one note."""
 

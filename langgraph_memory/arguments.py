@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from langgraph_memory import checks
-from langgraph_memory.clock import as_utc
+from langgraph_memory.clock import as_utc, in_zone
 from langgraph_memory.documents import Replacement, chunks_of
 from langgraph_memory.episodic import Rating
 from langgraph_memory.errors import ConfigurationError
@@ -276,7 +276,7 @@ def question(
         min_relevance=min_relevance,
         as_of=moment,
         asker=Asker(
-            now=(moment or now).astimezone(zone),
+            now=in_zone(moment or now, zone),
             embedder=embedder,
             known=frozenset(known),
             thread_id=None if thread_id is None else checks.thread_id(thread_id),

@@ -1,4 +1,4 @@
-"""The block of memory for a run: recalled within a time, chosen within a budget."""
+"""The block of memory for a run: recalled within a time, filled to a budget."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from numbers import Real
 from typing import Any
 
@@ -188,8 +188,17 @@ def _moments(condition: Any, zone: tzinfo) -> Any:
                 f"filter= compares a day with {name!r}: use $gt, $gte, $lt, $lte or the day alone"
             )
         operator, later = _DAYS[name]
-        moments[operator] = datetime.combine(day + timedelta(days=later), time(), zone)
+        moments[operator] = _midnight(day, later, zone)
     return moments
+
+
+def _midnight(day: date, later: int, zone: tzinfo) -> datetime:
+    """Return when a day begins, or one some days later; at either end of time, that end."""
+    try:
+        return datetime.combine(day + timedelta(days=later), time(), zone).astimezone(UTC)
+    except OverflowError:
+        first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+        return first if day.year == 1 else last
 
 
 def _is_day(value: object) -> bool:

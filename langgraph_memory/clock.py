@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from langgraph_memory.errors import ConfigurationError
 
@@ -34,6 +34,14 @@ def as_utc(moment: datetime, name: str = "time") -> datetime:
         raise ConfigurationError(
             f"{name}: {moment.isoformat()} is outside the years 1 to 9999 in UTC"
         ) from error
+
+
+def in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """Return an aware moment in a time zone; at either end of time, by the clock that it has."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment.replace(tzinfo=zone)
 
 
 def parse_time(text: str) -> datetime:

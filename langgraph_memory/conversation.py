@@ -21,13 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.asking import ends_asking, has_question
+from langgraph_memory.clock import in_zone
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.forms import forms
-from langgraph_memory.lexical import K1, B, LexicalIndex, idf, summed
+from langgraph_memory.lexical import K1, B, LexicalIndex, grown, idf, summed
 from langgraph_memory.records import GLOBAL_ID
 from langgraph_memory.speakers import Speakers
-from langgraph_memory.standing import Standing, repetitions, standing
+from langgraph_memory.standing import Repetitions, Standing, standing
+from langgraph_memory.store.ops import Flags, Scores
 from langgraph_memory.wording import wording
 
 BEFORE = (0.6, 0.36, 0.22)
@@ -51,13 +54,9 @@ _COUNTS = 1 << 18  # of terms in windows that are held at once: a megabyte, howe
 
 _FEW = 64  # rows that are put into their places faster than all rows are sorted
 
-_QUESTION = re.compile("[?？؟]")
-_ENDS_ASKING = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
 _ATTACHMENT = re.compile(r"\n\[(?:image|file|audio|video): ", re.ASCII)
 
-Scores = NDArray[np.float32]
 Rows = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 _FIELDS = np.dtype(
     [
@@ -117,10 +116,10 @@ class Conversation(NamedTuple):
     """What BM25 adds to the count of a word, by the length of the window."""
     standing: Standing
     """What each is worth as evidence, by what it is."""
-    times: Scores
-    """How often it was said in the same words."""
-    repeated: Flags
-    """Whether the same was said again later."""
+    repetitions: Repetitions
+    """Which say the same as others."""
+    once: tuple[Scores, Flags]
+    """How often each of those that are alive was said, and whether that was the last time."""
     rows_of: Mapping[str, Sequence[tuple[int, int]]]
     """Where the messages with an id are, each with the number of its thread."""
     threads: Mapping[str, int]
@@ -189,6 +188,20 @@ class Conversation(NamedTuple):
         ]
         return np.array(found, np.intp)
 
+    def said_once(self, chosen: Flags) -> tuple[Scores, Flags]:
+        """Return how often each message was said in the same words, and whether it is the newest.
+
+        What a filter leaves out is compared by itself: nothing that is chosen gives way to it.
+
+        Args:
+            chosen: Which rows are looked for, of shape `(rows,)`.
+        """
+        if chosen is self.alive:
+            return self.once
+        often, newest = self.repetitions.among(chosen)
+        others, last = self.repetitions.among(self.alive & ~chosen)
+        return np.maximum(often, others), newest | last
+
     def said_by(self, numbers: set[int]) -> Scores:
         """Return 1 for what some speakers said, else 0."""
         if not numbers:
@@ -248,9 +261,7 @@ class MessageColumns:
             return
         end = self._rows + len(items)
         if end > len(self._fields):
-            grown = np.zeros(max(end, 2 * len(self._fields)), _FIELDS)
-            grown[: self._rows] = self._fields[: self._rows]
-            self._fields = grown
+            self._fields = grown(self._fields, end)
         new = self._fields[self._rows : end]
         new[:] = list(map(self._row, items))
         texts = [str(item.value.get("text", "")) for item in items]
@@ -280,7 +291,7 @@ class MessageColumns:
         there = np.append(np.ones(len(alive), np.float32), np.float32(0))
         answered = np.append(fields["asks"], False)[before[0]]
         speaker, day = (np.ascontiguousarray(fields[name]) for name in ("speaker", "day"))
-        times, newest = repetitions(fields, alive)
+        repetitions = Repetitions.of(fields)
         living = day[alive] if alive.any() else day
         return Conversation(
             speakers=self._speakers,
@@ -299,8 +310,8 @@ class MessageColumns:
             neighbours=1 + np.float32(NEIGHBOUR) * (there[before[0]] + there[after[0]]),
             norm=_norm(lexical.lengths(len(alive)), alive, _window(before, after)),
             standing=standing(fields, alive),
-            times=times,
-            repeated=~newest,
+            repetitions=repetitions,
+            once=repetitions.among(alive),
             rows_of=self._rows_of,
             threads=self._threads,
         )
@@ -319,9 +330,9 @@ class MessageColumns:
             item.created_at.timestamp(),
             value.get("position") or 0,
             speaker,
-            said.astimezone(self._zone).toordinal(),
-            _QUESTION.search(text) is not None,
-            _ENDS_ASKING.search(own) is not None,
+            in_zone(said, self._zone).toordinal(),
+            has_question(text),
+            ends_asking(own),
             has_time(text),
             has_number(text),
             value.get("role") == "user",

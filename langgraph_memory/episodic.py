@@ -124,18 +124,6 @@ def messages_of(episode: Episode, messages: Iterable[Message]) -> list[Message]:
     return [m for m in said if m.created_at <= end and (start is None or m.created_at >= start)]
 
 
-def is_asked_by(episode: Episode, message: Message) -> bool:
-    """Whether a message of the user is what asked for a task, or says it in the same words.
-
-    A fork has its messages from the thread before, and an episode that was logged by hand may have
-    no turn: so the message's own id counts in the thread of the episode, and else the text.
-    """
-    if message.role != "user":
-        return False
-    by_turn = Episode.id_of(episode.thread_id, message.message_id) == episode.id
-    return by_turn or message.text.strip() == episode.task.strip()
-
-
 def _with_go_aheads(turn: list[Message], later: Iterable[list[Message]]) -> list[Message]:
     for next_turn in later:
         if turn[-1].role == "assistant" or not is_go_ahead(next_turn[0].text):

@@ -49,6 +49,8 @@ class MemoryEvent(TypedDict):
     """Milliseconds since the recall, or the saving, began."""
     nothing_known: NotRequired[bool]
     """Of `memory.recalled`: whether nothing was relevant to the question."""
+    tokens: NotRequired[int]
+    """Of `memory.recalled` by a node or the middleware: how long the block is."""
     usage: NotRequired[Mapping[str, int]]
     """What a model that extracts notes was asked: `calls`, and the tokens that it reported."""
     error: NotRequired[str]

@@ -1,11 +1,13 @@
-"""Why a recall came to what it came to, and why not, for a person to read. Pure."""
+"""Why records were recalled and why others were not, for a person to read. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 
 from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.prompts import Filled, fill, tells
+from langgraph_memory.escaping import one_line
+from langgraph_memory.prompts import Filled, fill, frame_tokens, tells
 from langgraph_memory.records import Hit, Note, Recalled, Record
 
 
@@ -16,7 +18,8 @@ def explanation(recalled: Recalled, max_tokens: int) -> str:
         recalled: What was recalled.
         max_tokens: The budget of its block.
     """
-    filled = fill(recalled, max_tokens, approximate_tokens)
+    budget = max_tokens - frame_tokens(recalled, approximate_tokens)
+    filled = fill(recalled, budget, approximate_tokens)
     return "\n".join(_lines(recalled, filled))
 
 
@@ -51,7 +54,7 @@ def _where(found: Hit | Record, filled: Filled) -> str:
 
 def _hit(hit: Hit) -> str:
     parts = ", ".join(
-        f"{name} {value:.2f}" for name, value in hit.parts.items() if value and abs(value) < 1e9
+        f"{name} {value:.2f}" for name, value in hit.parts.items() if value and isfinite(value)
     )
     return f"{hit.score:.3f}  {hit.record.type} {hit.record.id}  {hit.text!r}  ({parts})"
 
@@ -67,7 +70,7 @@ def _note(note: Note) -> str:
     why = [
         *(["pinned"] if note.pinned else []),
         note.kind,
-        *([f"slot {note.slot}"] if note.slot is not None else []),
+        *([f"slot {one_line(note.slot)}"] if note.slot is not None else []),
         f"importance {note.importance:.2f}",
         f"mentions {note.mentions}",
     ]

@@ -1,8 +1,7 @@
 """What a store's answers to a recall come to: three degrees, the profile, the last session. No I/O.
 
 Known is what belongs to a type of which the best record reaches its floor; perhaps is the best of
-what lies below. A store that does not take our own operations brings up items by meaning; their
-words are compared here.
+what lies below. What another store than ours brings up is ranked by `foreign`.
 """
 
 from __future__ import annotations
@@ -13,19 +12,15 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, cast
 
-import numpy as np
-
-from langgraph_memory.lexical import LexicalIndex, tokens
+from langgraph_memory import foreign
 from langgraph_memory.operations import lying_in, read_record
 from langgraph_memory.ranking import Evidence, Ranking, distinct
 from langgraph_memory.recalling import Answers, Asked, Question
-from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
+from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record, normalise
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import RecordType
 from langgraph_memory.small_talk import is_courtesy
-from langgraph_memory.store.filters import matches
-from langgraph_memory.store.ops import Best, Found, Match, Searched
-from langgraph_memory.store.reading import top
+from langgraph_memory.store.ops import Found, Match
 
 RECENT_MESSAGES = 6
 EPISODES = 3
@@ -84,14 +79,14 @@ class _Findings:
             type: each for type in asked.ranked_types if (each := self._found(type)) is not None
         }
         searched = {type: found[type] for type in asked.searched_types if type in found}
-        mixed = asked.types is not None and "episode" in asked.types  # tasks are hits as others are
-        hits = self._known([type for type in searched if mixed or type != "episode"], searched)
-        tasks = [] if mixed else self._known(["episode"], searched)[: EPISODES + _SPARE_TASKS]
+        hits = self._known([type for type in searched if self._is_hit(type)], searched)
         told = self._hits(hits[: asked.enough])
-        episodes = [cast("Hit[Episode]", hit) for hit in told if isinstance(hit.record, Episode)]
-        if not mixed:
-            episodes = [cast("Hit[Episode]", hit) for hit in self._hits(tasks)][:EPISODES]
-        nothing_known = not any(map(self._tells, (*told, *episodes)))
+        if asked.tasks_are_hits:
+            tasks = [hit for hit in told if isinstance(hit.record, Episode)][: asked.limit]
+        else:
+            known = self._known(["episode"], searched)
+            tasks = self._hits(known[: EPISODES + _SPARE_TASKS])[:EPISODES]
+        nothing_known = not any(map(self._is_about, (*told, *tasks)))
         kept = distinct(told, asked.limit)
         return Recalled(
             query=asked.query,
@@ -100,7 +95,7 @@ class _Findings:
             recent=self._recent(),
             hits=tuple(kept),
             perhaps=self._perhaps(searched, hits, kept, nothing_known),
-            episodes=tuple(episodes[: asked.limit] if mixed else episodes),
+            episodes=tuple(cast("list[Hit[Episode]]", tasks)),
             nothing_known=nothing_known,
             exact=all(each.exact for each in searched.values()),
             empty=self._is_empty(found),
@@ -120,45 +115,26 @@ class _Findings:
 
     def _ranked(self, type: RecordType) -> Found[Match] | None:
         """Rank what a store brought up that does not take our own operations."""
-        asked, ranker = self.question, self.question.ranker(type, self.ranking)
-        scores: dict[tuple[Any, ...], float] = {}
+        asked, similarities = self.question, {}
         items: dict[tuple[Any, ...], Any] = {}
         for (what, of, owner), each in self.answers.items():
             if of != type or what not in ("search", "newest"):
                 continue
             owners = asked.owners[:1] if owner is None else (owner,)
             for item in chain.from_iterable(lying_in(o.namespace(type), each) for o in owners):
-                items.setdefault((item.namespace, item.key), item)
+                name = (item.namespace, item.key)
+                items.setdefault(name, item)
                 if what == "search":
-                    scores[item.namespace, item.key] = item.score or 0.0
-        unexpired([listed := list(items.values())], asked.expired)
+                    similarities[name] = item.score or 0.0
+        [listed] = unexpired([list(items.values())], asked.expired)
         if not listed:
             return None
-        index = LexicalIndex()
-        index.extend([tokens(_searched_text(item.value)) for item in listed])
-        alive = np.ones(len(listed), np.bool_)
-        cosine = np.array([scores.get((i.namespace, i.key), 0.0) for i in listed], np.float32)
-        filter = asked.pushed_down(type) or {}
-        chosen = _meeting(filter, listed)
-        chosen &= np.array([(i.namespace, i.key) in scores for i in listed])
-        view = None
-        if ranker.columns is not None:
-            columns = ranker.columns()
-            columns.append(cast(Any, listed), None)
-            view = columns.view(alive, index)
-        [ranked] = ranker([Searched(cosine, index, alive, chosen, view)])
-
-        def best(of: Best, flags: Any) -> list[Match]:
-            rows = top(np.where(flags, ranked[of.by], np.float32(-np.inf)), of.limit).tolist()
-            return [
-                Match(listed[row], {name: float(own[row]) for name, own in ranked.items()})
-                for row in rows
-            ]
-
-        return Found(
-            best(Best("relevance", len(listed)), chosen),
-            highest=lambda name: float(ranked[name][chosen].max(initial=-np.inf)),
-            also=[best(of, _meeting(of.filter or {}, listed)) for of in asked.also(type)],
+        return foreign.ranked(
+            listed,
+            [similarities.get((item.namespace, item.key)) for item in listed],
+            asked.ranker(type, self.ranking),
+            asked.pushed_down(type) or {},
+            asked.also(type),
         )
 
     def _known(
@@ -171,7 +147,7 @@ class _Findings:
             if type in searched and searched[type].highest("evidence") >= self._floor(type)
             for match in searched[type]
             if self._accompanies(type, match, searched[type])
-            if type != "episode" or not self._is_here(match)
+            if type != "episode" or not self._is_here(match.item)
         ]
         known.sort(key=lambda match: -match.scores["relevance"])
         return known
@@ -198,9 +174,9 @@ class _Findings:
         rest = [
             match
             for type, found in searched.items()
-            if type != "episode" or asked.types is not None
+            if self._is_hit(type)
             for match in found
-            if id(match.item) not in taken and not self._is_here(match)
+            if id(match.item) not in taken and not self._is_here(match.item)
         ]
         rest.sort(key=lambda match: -match.scores["relevance"])
         hits = [*kept, *self._hits(rest[: 2 * most])]
@@ -230,41 +206,55 @@ class _Findings:
             return False
         return holds(record, self.question.as_of, self.now)
 
-    def _is_here(self, match: Match) -> bool:
+    def _is_here(self, item: Any) -> bool:
         """Whether it is of the session that is going on."""
         thread_id = self.question.asker.thread_id
-        return thread_id is not None and match.item.value.get("thread_id") == thread_id
+        return thread_id is not None and item.value.get("thread_id") == thread_id
 
-    def _tells(self, hit: Hit) -> bool:
+    def _is_hit(self, type: RecordType) -> bool:
+        """Whether what is found of a type is a hit; past tasks stand apart, unless asked for."""
+        return type != "episode" or self.question.tasks_are_hits
+
+    def _is_about(self, hit: Hit) -> bool:
         """Whether a hit says something about the query; a like task is only worth a look."""
         is_task = isinstance(hit.record, Episode)
         return not is_task or hit.parts["evidence"] >= self._floor("message")
 
     def _is_empty(self, found: Mapping[RecordType, Found[Match]]) -> bool:
         """Whether there is nothing but what is of the session that is going on."""
-        asker = self.question.asker
-        listed = [self.answers.get(Asked("newest", type), ()) for type in ("message", "episode")]
+        known = self.question.asker.known
         items = chain(
-            *listed,
+            self._newest("message"),
+            self._newest("episode"),
             (match.item for each in found.values() for match in chain(each, *each.also)),
+            *(
+                lying_in(of.owner.namespace("source"), items)
+                for of, items in self.answers.items()
+                if of.what == "source" and of.owner is not None
+            ),
         )
-        return all(
-            item.value.get("message_id") in asker.known
-            or (asker.thread_id is not None and item.value.get("thread_id") == asker.thread_id)
-            for item in items
-        )
+        return all(item.value.get("message_id") in known or self._is_here(item) for item in items)
 
     # -- what comes whatever is asked --
 
     def _profile(self, notes: Found[Match] | None) -> tuple[Note, ...]:
-        """Return the notes that are worth most, the most worthy first."""
-        records = [self._read(match.item) for match in notes.also[0]] if notes is not None else []
+        """Return the notes that are worth most, the most worthy first, the user's before others'.
+
+        What others have in the words of the user's is left out.
+        """
+        matches = chain.from_iterable(notes.also) if notes is not None else ()
+        records = [self._read(match.item) for match in matches]
         held = [
             note
             for note in records
             if isinstance(note, Note) and holds(note, self.question.as_of, self.now)
         ]
-        return tuple({(note.owner, note.id): note for note in held}.values())
+        own = {normalise(note.text) for note in held if note.owner.kind == "user"}
+        return tuple(
+            note
+            for note in {(note.owner, note.id): note for note in held}.values()
+            if note.owner.kind == "user" or normalise(note.text) not in own
+        )
 
     def _stated(self, messages: Found[Match] | None) -> tuple[Hit[Message], ...]:
         """Return what the user stated, the most worthy first."""
@@ -309,11 +299,3 @@ class _Findings:
                 continue
             if asked.as_of is None or record.created_at <= asked.as_of:
                 yield record
-
-
-def _meeting(filter: Mapping[str, Any], items: Sequence[Any]) -> Any:
-    return np.array([matches(item.value, filter) for item in items], np.bool_)
-
-
-def _searched_text(value: Mapping[str, Any]) -> str:
-    return str(value.get("search_aliases") or value.get("search_text", ""))

@@ -24,6 +24,7 @@ from langchain_core.messages import (
 )
 
 from langgraph_memory.answers import clean, without_thoughts
+from langgraph_memory.asking import ends_asking
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.errors import ModelError
 from langgraph_memory.escaping import one_line
@@ -49,7 +50,6 @@ MESSAGE_TOKENS = 1_500
 
 _CLOSING = re.compile(r"[<‹＜〈⟨](?=[\W_]*summary)", re.IGNORECASE)
 
-_ASKS = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
 _DECIDES = re.compile(
     r"\b(?:deci(?:de[ds]?|sion)|agreed?|confirm(?:ed)?|cancel(?:led)?|choose|chose|prefer|instead|"
     r"let['’]s|go (?:with|for)|i(?:['’]ll| will) (?:take|have|use|do)|from now on|always|never)\b"
@@ -175,7 +175,7 @@ def _holds(turn: Sequence[BaseMessage], answering: bool) -> Iterator[str]:
 
 
 def _asks(message: BaseMessage) -> bool:
-    return _ASKS.search(text_of(message)) is not None
+    return ends_asking(text_of(message))
 
 
 def fold(

@@ -18,6 +18,7 @@ from langchain_core.messages import BaseMessage
 from langgraph_memory.lexical import query_tokens
 from langgraph_memory.messages import begins_turn, is_said, text_of
 from langgraph_memory.records import Hit, Recalled, Record
+from langgraph_memory.scope import Owner
 
 R = TypeVar("R", bound=Record)
 
@@ -53,12 +54,13 @@ def in_turn(recalls: Sequence[Recalled]) -> Recalled:
     first = recalls[0]
     if len(recalls) == 1:
         return first
+    hits = tuple(_each_once(recalled.hits for recalled in recalls))
+    known = set(map(_name, hits))
+    perhaps = _each_once(recalled.perhaps for recalled in recalls)
     return replace(
         first,
-        hits=(hits := tuple(_each_once(recalled.hits for recalled in recalls))),
-        perhaps=tuple(
-            hit for hit in _each_once(recalled.perhaps for recalled in recalls) if hit not in hits
-        ),
+        hits=hits,
+        perhaps=tuple(hit for hit in perhaps if _name(hit) not in known),
         episodes=tuple(_each_once(recalled.episodes for recalled in recalls)),
         lessons=tuple({(n.owner, n.id): n for r in recalls for n in r.lessons}.values()),
         nothing_known=all(recalled.nothing_known for recalled in recalls),
@@ -71,6 +73,10 @@ def _each_once(ranked: Iterable[Sequence[Hit[R]]]) -> Iterator[Hit[R]]:
     """Yield the hits of several lists by turns, each record where it first comes."""
     seen = set()
     for hit in chain.from_iterable(zip_longest(*ranked)):
-        if hit is not None and (place := (hit.record.owner, hit.record.id)) not in seen:
-            seen.add(place)
+        if hit is not None and _name(hit) not in seen:
+            seen.add(_name(hit))
             yield hit
+
+
+def _name(hit: Hit) -> tuple[Owner, str]:
+    return hit.record.owner, hit.record.id

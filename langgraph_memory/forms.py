@@ -19,15 +19,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.asking import QUESTION_MARKS, has_question
+from langgraph_memory.embedding import MAX_CHARACTERS
 from langgraph_memory.small_talk import is_courtesy
 
 FORMS = ("statement", "question", "request", "small_talk", "denial")
 """The forms, in the order of the probe's scores; `asks` and `salience` come after them."""
 
-_STATEMENT, _REQUEST = FORMS.index("statement"), FORMS.index("request")
-
-MAX_CHARACTERS = 5_000
-"""How much of a text is looked at: as much as is embedded."""
+_STATEMENT, _QUESTION, _REQUEST = (FORMS.index(f) for f in ("statement", "question", "request"))
 
 MAX_SALIENCE = 3.0
 
@@ -54,7 +53,7 @@ class Forms(NamedTuple):
     salience: NDArray[np.float32]
     """0 to `MAX_SALIENCE`: how much a statement of a user's about themselves and their work is
     worth keeping: an allergy, a name, a rule 3, a preference 2, the mood of the day 1. Zero for all
-    that is no statement, and for what is pasted or quoted."""
+    that is not a statement, and for what is pasted or quoted."""
 
 
 def forms(
@@ -72,6 +71,9 @@ def forms(
     scores = _probed(texts, vectors, embedder)
     form = scores[:, : len(FORMS)].argmax(axis=1)
     salience = np.clip(scores[:, -1], 0, MAX_SALIENCE)
+    for row in np.flatnonzero(form == _STATEMENT).tolist():
+        if is_bare_question(texts[row]):
+            form[row] = _QUESTION
     for row in np.flatnonzero(form == _REQUEST).tolist():
         if lasts(_folded(texts[row])):  # an order for good says how things are to be
             form[row] = _STATEMENT
@@ -167,7 +169,6 @@ def _probed(
 
 # -- the marks of a text --------------------------------------------------------------------------
 
-_ASKED = ("?", "？", "؟")
 _ENDED = (".", "。")
 _DIGIT = re.compile(r"\d")
 _SENTENCE = re.compile(r"[^.!?。！？؟…\n]+[.!?。！？؟…]*")
@@ -187,6 +188,20 @@ _LASTING_WITHIN = re.compile(
     "以后|以後|今后|往后|从现在|總是|总是|永远|一直|每次|一律|千万别|记住|请记得"
     "|いつも|これから|今後|絶対に|항상|앞으로|절대|دائما"
 )
+
+
+_PART = re.compile(r"[,，、;；:：–—…\n]|[.!。！？?؟](?=.)")
+
+
+def is_bare_question(text: str) -> bool:
+    """Whether a message is one question, in which nothing can be stated on the way.
+
+    Example:
+        >>> is_bare_question("Can I fly in May?"), is_bare_question("I'm vegan, what can I eat?")
+        (True, False)
+    """
+    text = text[:MAX_CHARACTERS].strip()
+    return text.endswith(QUESTION_MARKS) and _PART.search(text[:-1]) is None
 
 
 def in_first_person(folded: str) -> bool:
@@ -212,10 +227,12 @@ def marks(text: str) -> tuple[float, ...]:
     """Return what the punctuation and a few words of a message say, `MARKS` numbers of 0 to 1."""
     text = text[:MAX_CHARACTERS].strip()
     folded = text.casefold()
-    questions = "?" in text or "？" in text or "؟" in text
-    ends_asking = questions and text.endswith(_ASKED)
+    questions = has_question(text)
+    ends_asking = questions and text.endswith(QUESTION_MARKS)
     sentences = _SENTENCE.findall(text)
-    rest = "".join(part for part in sentences if not part.endswith(_ASKED)) if questions else text
+    rest = text
+    if questions:
+        rest = "".join(part for part in sentences if not part.endswith(QUESTION_MARKS))
     comma = max(folded.rfind(","), folded.rfind("，"), 0)
     head = folded[:comma]
     first = comma > 0 and in_first_person(head)
@@ -252,7 +269,7 @@ _SOMEBODY_SAYS = re.compile(
 
 
 def is_pasted(text: str) -> bool:
-    """Whether most of a message is no words of the one who sent it: code, a mail, a quotation.
+    """Whether most of a message is not in its sender's words: code, a mail, a quotation.
 
     Example:
         >>> is_pasted("Is this right?\\n> I live in Graz, and I have ordered"), is_pasted("I do")
@@ -348,7 +365,7 @@ def _kind(sentence: str) -> str:
     if _asks(sentence):
         return "request"
     head = sentence[: max(sentence.rfind(","), sentence.rfind("，"), 0)]
-    if sentence.endswith(_ASKED) or _ASKING.search(sentence):
+    if sentence.endswith(QUESTION_MARKS) or _ASKING.search(sentence):
         return "statement" if in_first_person(head) else "question"
     return "denial" if _UNKNOWN.search(sentence) else "statement"
 
@@ -368,5 +385,5 @@ def _asks(sentence: str) -> bool:
         return False
     if _ASKS.search(rest):
         return True
-    # "Write?" is no order, "Can you?" was looked for above.
-    return bool(_ORDER.match(rest)) and not rest.rstrip().endswith(("?", "？", "؟"))
+    # "Write?" is not an order; "Can you?" was looked for above.
+    return bool(_ORDER.match(rest)) and not rest.rstrip().endswith(QUESTION_MARKS)

@@ -61,7 +61,7 @@ _STEMMER_BY_SCRIPT = (
     (re.compile("[\u0600-\u06ff]"), "arabic"),
 )
 Alive = NDArray[np.bool_]
-Number = TypeVar("Number", np.int32, np.float32)
+Number = TypeVar("Number", bound=np.generic)
 
 _stemmers = threading.local()  # a Stemmer object serves one thread at a time
 
@@ -174,7 +174,7 @@ class LexicalIndex:
         start, end = self._rows, self._rows + len(rows)
         lengths = np.array([len(terms) for terms in rows], np.int64)
         if end > len(self._lengths):
-            self._lengths = _grown(self._lengths, end)
+            self._lengths = grown(self._lengths, end)
         self._lengths[start:end] = lengths
         numbers: dict[str, int] = {}
         term_of = [numbers.setdefault(term, len(numbers)) for terms in rows for term in terms]
@@ -256,8 +256,8 @@ class _Posting:
         used, end = self._used, self._used + len(rows)
         if end > len(self._rows):
             # New arrays hold all that the old ones held: a reader may go on with either.
-            self._counts = _grown(self._counts, end)
-            self._rows = _grown(self._rows, end)
+            self._counts = grown(self._counts, end)
+            self._rows = grown(self._rows, end)
         self._rows[used:end] = rows
         self._counts[used:end] = counts
         self._used = end
@@ -270,11 +270,11 @@ class _Posting:
         return self._rows[:used], self._counts[:used]
 
 
-def _grown(array: NDArray[Number], least: int) -> NDArray[Number]:
+def grown(array: NDArray[Number], least: int) -> NDArray[Number]:
     """Return a longer copy of an array, with room for as much again."""
-    grown = np.zeros(max(least, 2 * len(array)), array.dtype)
-    grown[: len(array)] = array
-    return grown
+    longer = np.zeros((max(least, 2 * len(array)), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def query_weights(query: str, indexes: Sequence[tuple[LexicalIndex, Alive]]) -> dict[str, float]:

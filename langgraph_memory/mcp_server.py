@@ -88,7 +88,7 @@ def memory_server(
         user: Whose memory it is. Without one, that of the user whom a request's token names.
         project: A project that `recall` reads beside the user's memory, whoever that is.
         agent: An agent that it reads beside it, in the same way.
-        quotas: How many hits of each type `recall` returns.
+        quotas: How many hits of each type have their place in what `recall` shows.
 
     Raises:
         ConfigurationError: If the memory has no store, or an id is empty.
@@ -170,7 +170,7 @@ class _Handlers:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         notes = await self._notes() if uri == NOTES else [await self._note(uri)]
-        text = tool_texts.listed(notes, 1, max(len(notes), 1))
+        text = tool_texts.listed(notes, 1, max(len(notes), 1), self.memory.zone)
         content = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[content])
 

@@ -94,7 +94,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tools: `memory_tools` lets the model remember, recall and forget itself, for the same user,
             project and agent; `partial(memory_tools, owner="project")` for its project.
         tools_prompt: What the system prompt then says of the tools; the agent's own comes first.
-        quotas: How many hits of each type the block gets.
+        quotas: How many hits of each type have their place in the block.
         max_tokens: How long the block may be.
         count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
             by default four characters are one token, or one that is Chinese.

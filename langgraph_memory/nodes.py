@@ -110,7 +110,7 @@ def recall_node(
         agent: An agent to read beside it, in the same way.
         query: What to recall, from a state without `messages`. Else it is the latest user message,
             and once more with the answer before it where that message says little.
-        quotas: How many hits of each type the block gets.
+        quotas: How many hits of each type have their place in the block.
         max_tokens: How long the block may be.
         count_tokens: Counts its tokens: a function of a text, or the chat model that will read it;
             by default four characters are one token, or one that is Chinese.

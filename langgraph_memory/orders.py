@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-MAX_CHARACTERS = 5_000
-"""How much of a text is looked at: as much as is embedded."""
+from langgraph_memory.asking import QUESTION_MARKS
+from langgraph_memory.embedding import MAX_CHARACTERS
 
 _SENTENCE = re.compile(r"[^.!?。！？؟\n]+[.!?。！？؟]*")
 _GREETING = r"(?:(?:and|y|und|et|e)\ )?(?:[^,，!！.。]{1,20}[,，!！]\s*)?"  # "Hi Ana, a kilo ..."
@@ -73,5 +73,5 @@ def _orders(sentence: str) -> bool:
     if _WISH.match(sentence):
         return True
     named = _AMOUNT.match(sentence)
-    asks = sentence.rstrip().endswith(("?", "？", "؟"))
+    asks = sentence.rstrip().endswith(QUESTION_MARKS)
     return named is not None and not asks and not _TOLD.search(sentence, named.end())

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
-from langgraph_memory.lexical import LexicalIndex
+from langgraph_memory.lexical import LexicalIndex, grown
 from langgraph_memory.note_head import SHARE, headed
 from langgraph_memory.ranking import Ranking
+from langgraph_memory.store.ops import Flags, Scores
 
 PINNED = 4.0
 INSTRUCTION = 2.0
@@ -32,21 +33,24 @@ NEARNESS = 1.5
 OTHER_WORDS = 0.14
 """What a note with aliases has to have more evidence: its further vector is one more chance to be
 like anything (Chinese questions about other subjects; with it as many are refused as without)."""
-SHARED = -1.0
-"""Of a project or an agent: what others wrote comes after the user's own."""
 
-Scores = NDArray[np.float32]
-Flags = NDArray[np.bool_]
-
-_FIELDS = np.dtype([("value", np.float32), ("updated", np.float64), ("aliases", np.bool_)])
+_FIELDS = np.dtype(
+    [
+        ("value", np.float32),
+        ("updated", np.float64),
+        ("aliases", np.bool_),
+        ("shared", np.bool_),  # of a project or an agent
+    ]
+)
 
 
 class Notes(NamedTuple):
     """What is known of each row of a partition of notes."""
 
     fields: NDArray[np.void]
-    """What each is worth, when it was last said, whether it has aliases; shape `(rows,)`."""
-    led: Vectors | None
+    """What each is worth, when it was last said, whether it has aliases, whether it is of a project
+    or an agent; shape `(rows,)`."""
+    further: Vectors | None
     """Its vector in the further directions of `note_head`, if the embedder has them."""
 
 
@@ -69,7 +73,7 @@ class NoteColumns:
         self._embedder = embedder
         self._rows = 0
         self._fields = np.zeros(64, _FIELDS)
-        self._led: Vectors | None = None
+        self._further: Vectors | None = None
 
     def __len__(self) -> int:
         return self._rows
@@ -78,25 +82,29 @@ class NoteColumns:
         """Append a row for each item: one of a LangGraph store, with a note's value."""
         end = self._rows + len(items)
         if end > len(self._fields):
-            grown = np.zeros(max(end, 2 * len(self._fields)), _FIELDS)
-            grown[: self._rows] = self._fields[: self._rows]
-            self._fields = grown
+            self._fields = grown(self._fields, end)
+            if self._further is not None:
+                self._further = grown(self._further, len(self._fields))
         self._fields[self._rows : end] = [
-            (_value(item), _updated(item), bool(item.value.get("aliases"))) for item in items
+            (
+                _value(item),
+                _updated(item),
+                bool(item.value.get("aliases")),
+                item.namespace[1] != "user",
+            )
+            for item in items
         ]
-        led = None if vectors is None else headed(vectors, self._embedder)
-        if led is not None:
-            before = np.zeros((self._rows, led.shape[1]), np.float32)
-            self._led = np.concatenate([before if self._led is None else self._led, led])
-        elif self._led is not None and len(items):
-            more = np.zeros((len(items), self._led.shape[1]), np.float32)
-            self._led = np.concatenate([self._led, more])
+        further = None if vectors is None else headed(vectors, self._embedder)
+        if further is not None:
+            if self._further is None:
+                self._further = np.zeros((len(self._fields), further.shape[1]), np.float32)
+            self._further[self._rows : end] = further
         self._rows = end
 
     def view(self, alive: Flags, lexical: LexicalIndex) -> Notes:
         """Return what is known of the first rows."""
         rows = len(alive)
-        return Notes(self._fields[:rows], None if self._led is None else self._led[:rows])
+        return Notes(self._fields[:rows], None if self._further is None else self._further[:rows])
 
 
 def similarity(notes: Notes, cosine: Scores, query: Vectors | None, embedder: str) -> Scores:
@@ -108,11 +116,13 @@ def similarity(notes: Notes, cosine: Scores, query: Vectors | None, embedder: st
         query: The question's vector, of shape `(dimensions,)`; `None` if it has none.
         embedder: By which it was made.
     """
-    led = None if query is None or notes.led is None else headed(query[np.newaxis], embedder)
-    if led is None or notes.led is None:
+    if query is None or notes.further is None:
+        return cosine
+    asked = headed(query[np.newaxis], embedder)
+    if asked is None:
         return cosine
     share = np.float32(SHARE)
-    alike: Scores = (1 - share) * cosine + share * np.vecdot(notes.led, led[0])
+    alike: Scores = (1 - share) * cosine + share * np.vecdot(notes.further, asked[0])
     return alike
 
 
@@ -140,7 +150,6 @@ def _value(item: Any) -> float:
         + SLOT * (value.get("slot") is not None)
         + PREFERENCE * (kind == "preference")
         + MENTION * min(int(value.get("mentions", 1)), MOST_MENTIONS)
-        + SHARED * (item.namespace[1] != "user")
     )
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
+from langgraph_memory.clock import in_zone
 from langgraph_memory.counting import WIDE, CountTokens, approximate_tokens, counter_of
 from langgraph_memory.escaping import one_line
 from langgraph_memory.listing import own_text
@@ -31,7 +32,7 @@ from langgraph_memory.records import (
     Record,
     normalise,
 )
-from langgraph_memory.repetition import CRITICAL
+from langgraph_memory.repetition import is_kept_anyway
 from langgraph_memory.scope import Owner
 
 OPEN = "<memory>"
@@ -118,14 +119,20 @@ def memory_block(
     """
     count = counter_of(count_tokens)
     introduction = _introduction(recalled)
-    fixed = count("\n".join([OPEN, introduction, NOTHING_ELSE, CLOSE]))
-    filled = fill(recalled, max_tokens - fixed, count, quotas, seen)
+    frame = frame_tokens(recalled, count)
+    filled = fill(recalled, max_tokens - frame, count, quotas, seen)
     body = list(filled.lines())
     if recalled.empty and not body:
         return Block("")
     footer = [NOTHING_ELSE if body else NOTHING_KNOWN] if recalled.nothing_known else []
     text = "\n".join([OPEN, introduction, *body, *footer, CLOSE])
-    return Block(text, filled.records, fixed + filled.used)
+    return Block(text, filled.records, frame + filled.used)
+
+
+def frame_tokens(recalled: Recalled, count: Callable[[str], int]) -> int:
+    """Return how many tokens of a block are no lines of memory, by what counts them."""
+    footer = [NOTHING_ELSE] if recalled.nothing_known else []
+    return count("\n".join([OPEN, _introduction(recalled), *footer, CLOSE]))
 
 
 def fill(
@@ -144,22 +151,21 @@ def fill(
         quotas: How many hits of each type have their place.
         seen: Texts that are not repeated.
     """
-    quotas = quotas or Quotas()
+    quotas, budget = quotas or Quotas(), max(budget, 1)
     filled = Filled(budget, count, recalled.zone, _texts=set(map(normalise, seen)))
     telling = list(filter(tells, recalled.hits))
-    profile, hits = [Told(note) for note in recalled.profile], list(map(_told, telling))
-    stated, perhaps = (
-        list(map(_told, recalled.stated)),
-        list(map(_told, filter(tells, recalled.perhaps))),
-    )
+    profile = list(map(Told, recalled.profile))
+    hits = list(map(_told, telling))
+    stated = list(map(_told, recalled.stated))
+    perhaps = list(map(_told, filter(tells, recalled.perhaps)))
     tasks = list(map(Told, _tasks(recalled, quotas)))
-    last_time = [Told(record) for record in reversed(recalled.recent)]
+    last_time = list(map(Told, _last_time(recalled)))
 
     notes = filled.put(KNOWN, filter(_always, profile), ALWAYS_SHARE)
     filled.put(RELEVANT, map(_told, quotas.guaranteed(telling)))
     notes += filled.put(KNOWN, profile, PROFILE_SHARE - notes / budget)
     filled.put(LAST_TIME, last_time, LAST_TIME_SHARE)
-    filled.put(TASKS, tasks, TASKS_SHARE)
+    filled.put(TASKS, _more_than(tasks, (*hits, *stated, *perhaps)), TASKS_SHARE)
     filled.put(STATED, stated, STATED_SHARE - notes / budget)
     filled.put(RELEVANT, hits)
     filled.put(PERHAPS, perhaps[:UNCERTAIN] if recalled.nothing_known else perhaps)
@@ -168,7 +174,14 @@ def fill(
         filled.put(STATED, stated)
     filled.put(LAST_TIME, last_time)
     filled.put(TASKS, tasks)
-    filled.sections[LAST_TIME].reverse()  # the newest have their place first, and are read last
+    ordered = {
+        KNOWN: profile,
+        RELEVANT: hits,
+        STATED: stated,
+        LAST_TIME: list(map(Told, recalled.recent)),
+    }
+    for heading, told in (ordered | {TASKS: tasks}).items():
+        filled.arrange(heading, told)
     return filled
 
 
@@ -185,8 +198,12 @@ class Filled:
     names: set[tuple[Owner, str]] = field(default_factory=set)
     """The records that are there."""
     _texts: set[str] = field(default_factory=set)
+    """What is said, as `normalise` has it."""
     _sources: set[tuple[str, str]] = field(default_factory=set)
-    _rendered: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """The messages that notes come of, by their author and id."""
+    _rendered: dict[tuple[Owner, str], tuple[str, int]] = field(default_factory=dict)
+    _headings: dict[str, int] = field(default_factory=dict)
+    """Lines with their tokens, by the identity of their records."""
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -217,7 +234,7 @@ class Filled:
                 continue
             text, cost = self._line(record, times)
             if not section:
-                cost += self.count(heading) + 1
+                cost += self._heading(heading)
             if self.used + cost > most:
                 too_long += 1
                 continue
@@ -226,21 +243,40 @@ class Filled:
             self._keep(record)
         return self.used - before
 
+    def arrange(self, heading: str, told: Sequence[Told]) -> None:
+        """Put the lines of a section into the order of what they tell; they came in several turns.
+
+        Args:
+            heading: The section.
+            told: All that it could tell.
+        """
+        places: dict[int, int] = {}
+        for place, (record, _) in enumerate(told):
+            places.setdefault(id(record), place)
+        self.sections[heading].sort(key=lambda line: places[id(line.record)])
+
+    def _heading(self, heading: str) -> int:
+        """Return the tokens of a heading with its line break, counted once."""
+        if heading not in self._headings:
+            self._headings[heading] = self.count(heading) + 1
+        return self._headings[heading]
+
     def _line(self, record: Record, times: int) -> tuple[str, int]:
         """Return a record's line, and its tokens with its line break."""
-        line = self._rendered.get(id(record))
+        line = self._rendered.get((record.owner, record.id))
         if line is None:
             text = line_of(record, self.zone, times)
-            line = self._rendered[id(record)] = text, self.count(text) + 1
+            line = self._rendered[record.owner, record.id] = text, self.count(text) + 1
         return line
 
     def says(self, record: Record) -> bool:
         """Whether a record is there, or what it says: by itself, or by a note that comes of it."""
-        if (record.owner, record.id) in self.names or (record.owner.id, record.id) in self._sources:
+        if (record.owner, record.id) in self.names:
             return True
         if isinstance(record, Episode) and not _only_asks(record):
-            return False
-        return normalise(own_text(record)) in self._texts
+            return False  # a lesson that comes of it does not say how it went
+        told = (record.owner.id, record.id) in self._sources
+        return told or normalise(own_text(record)) in self._texts
 
     def _keep(self, record: Record) -> None:
         self.names.add((record.owner, record.id))
@@ -260,21 +296,37 @@ def _told(hit: Hit) -> Told:
 def _always(told: Told) -> bool:
     """Whether a note stands in every prompt: pinned, how to serve the user, or critical."""
     note = told.record
-    return isinstance(note, Note) and (
-        note.pinned or note.kind == "instruction" or note.importance >= CRITICAL
-    )
+    return isinstance(note, Note) and (note.kind == "instruction" or is_kept_anyway(note))
 
 
-def _only_asks(episode: Episode) -> bool:
-    """Whether a task says no more than the message that asked for it."""
-    plain = episode.outcome == "completed" and episode.quality_score is None
-    return plain and not (episode.notes or episode.error or episode.lessons)
+def _only_asks(record: Record) -> bool:
+    """Whether it is a task that says no more than the message that asked for it."""
+    if not isinstance(record, Episode):
+        return False
+    plain = record.outcome == "completed" and record.quality_score is None
+    return plain and not (record.notes or record.error or record.lessons)
+
+
+def _more_than(tasks: Sequence[Told], said: Iterable[Told]) -> Iterator[Told]:
+    """Yield the tasks that tell more than what was said: that comes in the user's own words."""
+    words = set[str]()
+    if any(_only_asks(told.record) for told in tasks):
+        words = {normalise(told.record.text) for told in said if isinstance(told.record, Message)}
+    for told in tasks:
+        if not _only_asks(told.record) or normalise(own_text(told.record)) not in words:
+            yield told
 
 
 def _introduction(recalled: Recalled) -> str:
     records = (*recalled.profile, *(hit.record for hit in (*recalled.hits, *recalled.perhaps)))
     shared = any(record.owner.kind != "user" for record in records)
     return f"{INTRODUCTION} {SHARED}" if shared else INTRODUCTION
+
+
+def _last_time(recalled: Recalled) -> Iterator[Record]:
+    """Yield what was said last time, the newest first, then its task, which may say the same."""
+    yield from (said for said in reversed(recalled.recent) if isinstance(said, Message))
+    yield from (done for done in recalled.recent if isinstance(done, Episode))
 
 
 def _tasks(recalled: Recalled, quotas: Quotas) -> Iterator[Record]:
@@ -312,7 +364,7 @@ def line_of(record: Record, zone: tzinfo = UTC, times: int = 1) -> str:
             source = "task"
             text = _how_it_went(record)
     if zone is not UTC:
-        date = date.astimezone(zone)
+        date = in_zone(date, zone)
     return f"- [{date.date()}] {_shown(source)}: {_shown(text)}"
 
 

@@ -1,4 +1,4 @@
-"""In what order records answer a question, and which of them a prompt gets.
+"""In what order records answer a question, and which of them have their place in a prompt.
 
 Pure: records with their scores in, hits out. Relevance decides; how recent and how important a
 record is move it within bounds.
@@ -24,11 +24,10 @@ from langgraph_memory.scope import Owner, RecordType
 AGENTS_DECAY = 0.995
 """What recency is multiplied by each hour (Park et al. 2023, "Generative Agents")."""
 
-
 COMPANIONS = 0.78
-"""What share of the best cosine similarity or relevance another note has to reach, to be known with
-it. Of about thirty rules that were tried on labelled notes all lie on one curve of precision and
-recall; this is the place on it."""
+"""What share of the best cosine similarity or relevance another record that stands alone has to
+reach, to be known with it. Of about thirty rules that were tried on labelled notes all lie on one
+curve of precision and recall; this is the place on it."""
 
 
 class Evidence(NamedTuple):
@@ -49,8 +48,8 @@ class Ranking:
     """
 
     lexical: float = 0.1
-    """A point of BM25: of a message's window; of other records times the question's coverage
-    squared."""
+    """A point of BM25: of a message's window; of other records times the question's coverage, of
+    notes its square."""
     dense: float = 1.5
     """A cosine similarity of 1: of a message, the mean over its window."""
     named: float = 0.4
@@ -119,8 +118,9 @@ class Ranking:
         """
         if floor == -math.inf:
             return True
-        names = ("cosine", "relevance")
-        near = any(scores[name] >= COMPANIONS * highest(name) for name in names)
+        # Where no record has any of one, as of likeness without vectors, it says nothing.
+        names = [name for name in ("cosine", "relevance") if highest(name) > 0]
+        near = not names or any(scores[name] >= COMPANIONS * highest(name) for name in names)
         return near and scores["evidence"] >= floor / 2
 
     def hits(self, evidence: Iterable[Evidence], now: datetime) -> list[Hit]:

@@ -7,7 +7,7 @@ of the same scores. Any other LangGraph store searches by meaning, and gives all
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -21,10 +21,10 @@ from langgraph_memory.store.filters import ExtendedFilter
 from langgraph_memory.store.ops import Best, HybridOp, Ranker
 
 PROFILE_NOTES = 40
-"""Notes that are read for the profile: more than a block of 1,000 tokens has room for beside what
-else it shows."""
+"""Notes that are read for the profile, of the user's own and of shared ones each: more than a block
+of 1,000 tokens has room for beside what else it shows."""
 
-STATEMENTS = 40
+STATEMENTS = 30
 """Statements of the user's that are read, for the same reason."""
 
 _RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
@@ -65,7 +65,7 @@ class Question:
     """Whether what the user stated is offered, whatever is asked."""
     expired: datetime | None = None
     """Messages that were said until then have expired; `None` if they do not."""
-    hidden: frozenset[str] = field(default=frozenset())
+    hidden: frozenset[str] = frozenset()
     """Editions of documents that do not hold, and are left out."""
 
     def ops(self, ranking: Ranking, hybrid: bool, searches: bool = True) -> dict[Asked, Any]:
@@ -128,6 +128,11 @@ class Question:
         return tuple(type for type in TYPES if type in self.searched_types or self.also(type))
 
     @property
+    def tasks_are_hits(self) -> bool:
+        """Whether past tasks were asked for, and so are hits as others are."""
+        return self.types is not None and "episode" in self.types
+
+    @property
     def enough(self) -> int:
         """How many records are read for `limit` hits."""
         return self.limit + _SPARE
@@ -139,7 +144,8 @@ class Question:
     def also(self, type: RecordType) -> tuple[Best, ...]:
         """Return the lists that are wanted whatever is asked: the profile, and what was stated."""
         if type == "note":
-            return (Best("worth", PROFILE_NOTES, self._held(type)),)
+            held = self._held(type)
+            return Best("worth", PROFILE_NOTES, held), Best("shared", PROFILE_NOTES, held)
         if type == "message" and self.statements:
             return (Best("stated", STATEMENTS, self._held(type)),)
         return ()

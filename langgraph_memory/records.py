@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, tzinfo
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, get_args
 
@@ -71,8 +72,11 @@ class _Stored:
     @classmethod
     def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
         """Read a record from a store; fields that a later version added are passed over."""
-        names, times, tuples = _form_of(cls)
-        known = {name: value[name] for name in names if name in value}
+        names, times, tuples, get = _form_of(cls)
+        try:
+            known = dict(zip(names, get(value), strict=True))
+        except KeyError:  # written before there was one of them
+            known = {name: value[name] for name in names if name in value}
         for name in times:
             if known.get(name) is not None:
                 known[name] = datetime.fromisoformat(known[name])
@@ -93,6 +97,8 @@ class _Form(NamedTuple):
     """In the order in which they are written."""
     times: tuple[str, ...]
     tuples: tuple[str, ...]
+    get: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    """Returns all of them; raises KeyError if one is missing."""
 
 
 def _form_of(cls: Any) -> _Form:
@@ -103,6 +109,7 @@ def _form_of(cls: Any) -> _Form:
             dict.fromkeys(types),
             tuple(name for name, type in types.items() if type.startswith("datetime")),
             tuple(name for name, type in types.items() if type.startswith("tuple")),
+            itemgetter(*types),
         )
     return form
 
@@ -431,7 +438,8 @@ class Hit(Generic[Found_co]):
 
     Of every record: `cosine`, `bm25`, `coverage`, `evidence` (what the floor looks at),
     `relevance`, `recency`, `importance`. Of a note besides: `worth` (what the profile is chosen
-    by). Of a message: `likeness` (the cosine similarity of its window), `named`, `moment`, `day`,
+    by) or, of a project or an agent, `shared`. Of a message: `likeness` (the cosine similarity of
+    its window), `named`, `moment`, `day`,
     `answers`, `kind`, `form` (what it counts that it is a question, a request or small talk),
     `stated` (what the user's statements rank by), `times` (how often it was said in the same
     words). A reranker adds `rerank`, its own score, and puts the hits into its own order."""
@@ -444,7 +452,8 @@ class Recalled:
     query: str
     profile: tuple[Note, ...] = ()
     """The notes that are worth most in every prompt: pinned, how to serve the user, critical, with
-    a slot, preferences, then by importance, mentions, recency and nearness to the query."""
+    a slot, preferences, then by importance, mentions, recency and nearness to the query. The
+    user's own come before those of a project or an agent, and none of them in others' places."""
     stated: tuple[Hit[Message], ...] = ()
     """What the user stated about themselves, the most worthy first."""
     recent: tuple[Message | Episode, ...] = ()

@@ -17,7 +17,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from langgraph_memory.records import Note, normalise
-from langgraph_memory.similarity import wording
+from langgraph_memory.similarity import without_end
 
 CRITICAL = 0.8
 """The importance from which on a note never fades, never gives way to one that says the same, and
@@ -69,7 +69,7 @@ def same_words(text: str, other: str) -> bool:
         >>> same_words("Allergic to nuts", "Allergic to nuts in raw form")
         False
     """
-    return wording(text) == wording(other) or _words(text) == _words(other)
+    return without_end(text) == without_end(other) or _words(text) == _words(other)
 
 
 def may_be_one(note: Note, other: Note) -> bool:
@@ -125,7 +125,7 @@ def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iter
     found: dict[Hashable, list[_Group]] = {}
     for note in best_first(notes):
         about = (note.kind, note.valid_until)
-        keys = ((about, wording(note.text)), (about, _words(note.text)))
+        keys = ((about, without_end(note.text)), (about, _words(note.text)))
         near = (group for key in keys for group in found.get(key, ()))
         group = next((group for group in near if group.takes(note, apart)), None)
         if group is not None:
@@ -171,7 +171,7 @@ def _words(text: str) -> tuple[str, ...]:
     """Return the words of a text as they are compared; of none, or too many, the text itself."""
     plain = " ".join(unicodedata.normalize("NFKC", text).split()).replace("’", "'")
     if len(plain) > _LONGEST:
-        return ("", wording(text))
+        return ("", without_end(text))
     plain = _PARTICLES.sub("", _END.sub("", plain))
     ordered = _FRONT.sub(r"\2 \1", plain)
     told = _SUBJECT.sub("", ordered)
@@ -179,7 +179,7 @@ def _words(text: str) -> tuple[str, ...]:
     words = [word for word in bare if word]
     begins = told == plain  # with the word that has a capital for that
     kept = [_inflected(word, first=begins and not i) for i, word in enumerate(words)]
-    return tuple(filter(None, kept)) or ("", wording(text))
+    return tuple(filter(None, kept)) or ("", without_end(text))
 
 
 def _spelt_out(text: str) -> str:

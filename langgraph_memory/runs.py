@@ -36,8 +36,8 @@ from langgraph_memory.scope import Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
 
-CANDIDATES = 50
-"""Hits asked for, of which the quotas choose."""
+CANDIDATES = 40
+"""Hits asked for, with which a block is filled."""
 
 
 @dataclass(frozen=True, slots=True)

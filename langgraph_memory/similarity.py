@@ -92,7 +92,7 @@ def judge(new: Note, old: Note, cosine: float, band: Band = EMBEDDED) -> Judgeme
 
 def says_the_same(new: Note, old: Note) -> bool:
     """Whether `judge` finds two notes the same, which no cosine has a part in."""
-    alike = new.kind == old.kind and wording(new.text) == wording(old.text)
+    alike = new.kind == old.kind and without_end(new.text) == without_end(old.text)
     return alike and len(_slots(new, old)) < 2
 
 
@@ -100,6 +100,6 @@ def _slots(*notes: Note) -> set[str]:
     return {normalise(note.slot) for note in notes if note.slot is not None}
 
 
-def wording(text: str) -> str:
+def without_end(text: str) -> str:
     """Return a text as `normalise` does, without the punctuation at its end."""
     return _END.sub("", normalise(text))

@@ -60,4 +60,5 @@ def is_courtesy(asked: str) -> bool:
 
 
 def words_of(asked: str) -> list[str]:
+    """Return the words of a text; of Chinese, Japanese and Korean there are none."""
     return _WORD.findall(CJK.sub(" ", asked))

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Scores = NDArray[np.float32]
-Flags = NDArray[np.bool_]
+from langgraph_memory.store.ops import Flags, Scores
 
 OWN = {"question": -1.0, "request": -0.3, "small_talk": -1.0}
 """What the form of a user's own message adds to its relevance."""
@@ -80,22 +79,43 @@ def standing(fields: NDArray[np.void], alive: Flags) -> Standing:
     return Standing(form, ITSELF, most, salience)
 
 
-def repetitions(fields: NDArray[np.void], alive: Flags) -> tuple[Scores, Flags]:
-    """Return how often each message was said in the same words, and whether it is the newest.
+class Repetitions(NamedTuple):
+    """Which messages say the same: statements in the same words of one speaker, or other forms.
 
-    Args:
-        fields: A structured array of shape `(rows,)` with `wording`, `speaker` and the fields that
-            order what was said.
-        alive: Which rows count.
+    A question in the words of a statement ("am I allergic?") does not take its place.
     """
-    times, newest = np.ones(len(fields), np.float32), np.zeros(len(fields), np.bool_)
-    rows = np.flatnonzero(alive)
-    of = fields[rows]
-    order = np.lexsort((of["position"], of["logged"], of["said"], of["speaker"], of["wording"]))
-    wording, speaker = of["wording"][order], of["speaker"][order]
-    last = np.append((wording[1:] != wording[:-1]) | (speaker[1:] != speaker[:-1]), True)
-    last = last[: len(order)]
-    newest[rows[order[last]]] = True
-    ends = np.flatnonzero(last)
-    times[rows[order[last]]] = np.diff(ends, prepend=-1)
-    return times, newest
+
+    order: NDArray[np.intp]
+    """All rows, with those that say the same side by side, as they were said."""
+    wording: NDArray[np.intp]
+    """The number of what each row in that order says."""
+
+    @classmethod
+    def of(cls, fields: NDArray[np.void]) -> Repetitions:
+        """Compare messages.
+
+        Args:
+            fields: A structured array of shape `(rows,)` with `wording`, `speaker`, `statement` and
+                the fields that order what was said.
+        """
+        same, said = ("statement", "speaker", "wording"), ("position", "logged", "said")
+        order = np.lexsort([fields[name] for name in (*said, *same)])
+        of = fields[order]
+        begins = np.zeros(len(order), np.bool_)
+        for name in same:
+            begins[1:] |= of[name][1:] != of[name][:-1]
+        return cls(order, np.cumsum(begins))
+
+    def among(self, chosen: Flags) -> tuple[Scores, Flags]:
+        """Return how often each was said, at its newest, and whether it is the newest.
+
+        Args:
+            chosen: Which rows count, of shape `(rows,)`: not those that a filter leaves out.
+        """
+        times, newest = np.ones(len(chosen), np.float32), np.zeros(len(chosen), np.bool_)
+        count = chosen[self.order]
+        rows, wording = self.order[count], self.wording[count]
+        ends = np.flatnonzero(np.diff(wording, append=-1))
+        newest[rows[ends]] = True
+        times[rows[ends]] = np.diff(ends, prepend=-1)
+        return times, newest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from langgraph_memory.asking import QUESTION_MARKS
 from langgraph_memory.forms import asks_to_do
 from langgraph_memory.orders import names_order
 from langgraph_memory.small_talk import CJK, is_courtesy, words_of
@@ -41,7 +42,7 @@ def is_task(asked: str, tools: Sequence[str]) -> bool:
     """Whether a turn is worth an episode: something was done, or asked to be done.
 
     A turn in which a tool was called is one; without, it is one where the user gave an order or
-    asked for something to be done. What is only told, or only asked about, is none.
+    asked for something to be done. What is only told, or only asked about, is not a task.
 
     Args:
         asked: What the user said.
@@ -59,8 +60,8 @@ def is_task(asked: str, tools: Sequence[str]) -> bool:
 def is_go_ahead(said: str) -> bool:
     """Whether a message may do no more than let a task go on that was stopped.
 
-    That is one of a few words that assents, or that neither asks for anything else nor is
-    courtesies alone, as an answer to what was asked back is.
+    That is one that assents, or an answer to what the assistant asked back: a few words that
+    neither ask for anything else nor are courtesies alone.
 
     Example:
         >>> is_go_ahead("Yes, go on"), is_go_ahead("好的"), is_go_ahead("To Rosario")
@@ -71,7 +72,7 @@ def is_go_ahead(said: str) -> bool:
     folded = said.strip().casefold().replace("’", "'")
     if not folded or len(folded) > _GO_AHEAD_CHARACTERS:
         return False
-    if folded.endswith(("?", "？", "؟")) or _REFUSAL.match(folded):
+    if folded.endswith(QUESTION_MARKS) or _REFUSAL.match(folded):
         return False
     if _ASSENT.fullmatch(folded):
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
 from typing import Any
 
 from langchain_core.tools import ToolException
@@ -46,6 +47,7 @@ NOTHING_CLOSE = (
     "Nothing close to that is saved; what is closest, and what else is known of the user, stands "
     "below. If that does not tell, ask the user rather than guess."
 )
+NOTHING_FITS = "Nothing that fits this is saved. Ask the user rather than guess."
 NOTHING_NEW = "Nothing new saved: it is known already, or not for this memory. Go on."
 NOT_SAVED = "The memory cannot be reached: nothing was saved. Tell the user so if it matters."
 NOT_READ = "The memory cannot be reached. Answer without it, and do not guess what it holds."
@@ -167,7 +169,7 @@ def recalled(found: Recalled, owner: Owner, quotas: Quotas) -> tuple[str, list[R
     filled = fill(found, _MOST_TOKENS, approximate_tokens, quotas)
     sections = [(heading, lines) for heading, lines in filled.sections.items() if lines]
     if not sections:
-        return NOTHING, []
+        return NOTHING if found.empty else NOTHING_FITS, []
     told = [NOTHING_CLOSE] if found.nothing_known else []
     told.append(_HEAD)
     for heading, lines in sections:
@@ -175,15 +177,15 @@ def recalled(found: Recalled, owner: Owner, quotas: Quotas) -> tuple[str, list[R
     return "\n".join(told), list(filled.records)
 
 
-def listed(records: Sequence[Record], page: int, size: int) -> str:
-    """Return one page of notes."""
+def listed(records: Sequence[Record], page: int, size: int, zone: tzinfo = UTC) -> str:
+    """Return one page of notes, with the days of a time zone."""
     if not records:
         return "Nothing is saved."
     begin = (page - 1) * size
     shown = records[begin : begin + size]
     if not shown:
         return f"There is no page {page}: all {len(records)} are on the pages before it."
-    lines = [_HEAD, *_lines(shown, shown[0].owner)]
+    lines = [_HEAD, *_lines(shown, shown[0].owner, zone)]
     if len(shown) < len(records):
         end = begin + len(shown)
         more = f"; more with page={page + 1}" if end < len(records) else ""
@@ -222,12 +224,8 @@ def wrong_arguments(error: Any) -> str:
     return f"Nothing was done: {'; '.join(wrong)}. Call it again with other arguments."
 
 
-def _lines(records: Iterable[Record], owner: Owner) -> list[str]:
-    return [_line(record, owner) for record in records]
-
-
-def _line(record: Record, owner: Owner) -> str:
-    return _with_handle(line_of(record), record, owner)
+def _lines(records: Iterable[Record], owner: Owner, zone: tzinfo = UTC) -> list[str]:
+    return [_with_handle(line_of(record, zone), record, owner) for record in records]
 
 
 def _with_handle(line: str, record: Record, owner: Owner) -> str:

@@ -139,8 +139,8 @@ class List(Verb[tool_texts.List]):
 
     def call(self, call: Call, asked: tool_texts.List) -> str:
         found = call.memory.list(contains=asked.contains, limit=ALL, **call.whose)
-        return tool_texts.listed(found, asked.page, PAGE)
+        return tool_texts.listed(found, asked.page, PAGE, call.memory.zone)
 
     async def acall(self, call: Call, asked: tool_texts.List) -> str:
         found = await call.memory.alist(contains=asked.contains, limit=ALL, **call.whose)
-        return tool_texts.listed(found, asked.page, PAGE)
+        return tool_texts.listed(found, asked.page, PAGE, call.memory.zone)

@@ -59,7 +59,7 @@ def memory_tools(
         agent: An agent that it reads beside it, in the same way.
         owner: Whose notes the other three tools write, list and delete: those of the run's user, or
             of its `"project"` or `"agent"`.
-        quotas: How many hits of each type `recall` returns.
+        quotas: How many hits of each type have their place in what `recall` shows.
         limit_per_run: How often each tool may be called after one message of the user.
 
     Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W_]+[+#]*")  # "10:12" is not "12:10", "C++" not "C"
 _SHORTENED = re.compile(r"(?<=\w)['’](?:m|s|re)\b")  # "I'm", "it's": the verb is left out, as below
 _PARTICLES = re.compile("[的了吗呢吧啊呀嘛么]")
 _EMPTY = frozenset("a an the am is are just please also so really".split())

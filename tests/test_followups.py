@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -68,6 +69,15 @@ def test_the_hits_of_several_queries_take_turns() -> None:
     assert [h.record.id for h in both.hits] == ["a", "b", "d", "c", "a"]
     assert both.query == "q"
     assert not both.empty
+
+
+def test_what_one_query_finds_for_certain_is_not_uncertain_by_the_other() -> None:
+    """Each query gives a record a score of its own."""
+    known = Recalled(query="And the dog?", hits=(hit("rex"),))
+    below = replace(known, hits=(), perhaps=(replace(hit("rex"), score=0.1), hit("graz")))
+    for both in (in_turn([known, below]), in_turn([below, known])):
+        assert [each.text for each in both.hits] == ["rex"]
+        assert [each.text for each in both.perhaps] == ["graz"]
 
 
 def test_something_is_known_if_it_is_about_one_of_the_queries() -> None:

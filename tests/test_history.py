@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 
 from langgraph_memory import Memory
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
+from langgraph_memory.recalling import PROFILE_NOTES
 from langgraph_memory.reconcile import UNDOABLE
 from langgraph_memory.records import Note
 from langgraph_memory.testing import ManualClock
@@ -346,16 +347,21 @@ async def test_what_is_active_or_does_not_exist_is_not_restored(memory: Verbs) -
 async def test_a_pinned_note_is_in_every_prompt_until_it_is_pinned_no_longer(
     memory: Verbs,
 ) -> None:
-    for number in range(21):
-        change = await memory.remember(f"Fact {number}", user="ana")
-    assert (await memory.recall("x", user="ana")).profile == ()
-    pin = await memory.pin(change.record.id, user="ana")
-    assert texts((await memory.recall("x", user="ana")).profile) == ["Fact 20"]
+    fact = (await memory.remember("Fact", user="ana")).record
+    for number in range(PROFILE_NOTES):
+        await memory.remember(f"More important {number}", user="ana", importance=0.9)
+
+    async def profile() -> list[str]:
+        return texts((await memory.recall("x", user="ana")).profile)
+
+    assert "Fact" not in await profile()
+    pin = await memory.pin(fact.id, user="ana")
+    assert (await profile())[0] == "Fact"
     await memory.undo(pin.id, user="ana")
-    assert (await memory.recall("x", user="ana")).profile == ()
-    await memory.pin(change.record.id, user="ana")
-    await memory.pin(change.record.id, user="ana", pinned=False)
-    assert (await memory.recall("x", user="ana")).profile == ()
+    assert "Fact" not in await profile()
+    await memory.pin(fact.id, user="ana")
+    await memory.pin(fact.id, user="ana", pinned=False)
+    assert "Fact" not in await profile()
 
 
 # -- facts ---------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.floors import EMBEDDED, UNMEASURED, Floors
 from langgraph_memory.ranking import Evidence, Quotas, Ranking, distinct, recency
-from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record
+from langgraph_memory.records import Episode, Hit, Message, Note, Record
 from langgraph_memory.scope import Owner, RecordType
 
 ANA = Owner("user", "ana")
@@ -268,63 +269,53 @@ def test_what_a_project_has_in_the_users_words_is_there_once() -> None:
     assert ids(distinct([tea("u", ANA), tea("v", ANA)], 10)) == ["u", "v"], "the user's own stay"
 
 
-# -- what a prompt gets --------------------------------------------------------------------------
+# -- what has its place in a prompt --------------------------------------------------------------
 
 
 def hit(record: Record) -> Hit:
     return Hit(record, record.text, 1.0, {})
 
 
-def recalled(*records: Record, profile: tuple[Note, ...] = (), tasks: int = 0) -> Recalled:
-    past = [episode(f"e{i}") for i in range(tasks)]
-    return Recalled(
-        "q",
-        profile=profile,
-        hits=tuple(map(hit, records)),
-        episodes=tuple(Hit(task, task.text, 1.0, {}) for task in past),
-        nothing_known=False,
-    )
+QUOTAS = st.builds(Quotas, *[st.integers(0, 3)] * 4)
+OWNERS = (ANA, Owner("project", "bar"), Owner("agent", "bot"))
 
 
-def test_a_prompt_gets_the_best_of_each_type_in_their_order() -> None:
-    records = [record for i in range(9) for record in (note(f"n{i}"), message(f"m{i}", f"{i}"))]
-    chosen = select(recalled(*records, tasks=3), Quotas(notes=3, messages=2, episodes=1))
-    assert ids(chosen.hits) == ["n0", "m0", "n1", "m1", "n2"]
-    assert ids(chosen.episodes) == ["e0"]
+@given(st.lists(st.tuples(st.sampled_from(OWNERS), st.sampled_from("nme"))), QUOTAS)
+def test_the_best_of_each_type_and_owner_have_their_place_in_their_order(
+    found: list[tuple[Owner, str]], quotas: Quotas
+) -> None:
+    """What colleagues wrote takes no place of what is the user's own, however much it is."""
+    make: dict[str, Callable[[str], Record]] = {"n": note, "m": message, "e": episode}
+    hits = [hit(replace(make[of](f"{i}"), owner=owner)) for i, (owner, of) in enumerate(found)]
+    placed = quotas.guaranteed(hits)
+    expected = [
+        each
+        for of in {(each.record.owner, each.record.type) for each in hits}
+        for each in [h for h in hits if (h.record.owner, h.record.type) == of][
+            : quotas.by_type[of[1]]
+        ]
+    ]
+    assert placed == sorted(expected, key=hits.index)
 
 
-def test_the_usual_quotas_are_five_notes_four_messages_three_documents_two_tasks() -> None:
-    assert Quotas().by_type == {"note": 5, "message": 4, "document": 3, "episode": 2}
+def test_the_usual_quotas_are_eight_notes_and_messages_three_documents_and_two_tasks() -> None:
+    assert Quotas().by_type == {"note": 8, "message": 8, "document": 3, "episode": 2}
 
 
-def test_a_quota_of_none_leaves_a_type_out() -> None:
-    chosen = select(
-        recalled(note("n"), message("m"), tasks=1), Quotas(notes=0, messages=0, episodes=0)
-    )
-    assert (chosen.hits, chosen.episodes) == ((), ())
+@pytest.mark.parametrize("floor", [0.4, -math.inf])
+def test_what_accompanies_the_best_is_like_it_in_meaning_or_in_all(floor: float) -> None:
+    """And has half of what the best must have; without a floor, all comes."""
+    best = {"cosine": 0.5, "relevance": 2.0, "evidence": 0.9}
 
+    def accompanies(**scores: float) -> bool:
+        return Ranking().accompanies({**best, **scores}, best.__getitem__, floor)
 
-def test_notes_of_the_profile_are_not_repeated_and_make_room() -> None:
-    records = [note(f"n{i}") for i in range(5)]
-    chosen = select(recalled(*records, profile=(note("n0"), note("n2"))), Quotas(notes=2))
-    assert ids(chosen.hits) == ["n1", "n3"]
-    assert ids(map(hit, chosen.profile)) == ["n0", "n2"]
-
-
-def test_a_note_of_another_owner_with_the_same_id_is_no_repetition() -> None:
-    """Ids are named by content: a user's slot and a project's slot of one name share one."""
-    shared = note("n0", owner=Owner("project", "bar"))
-    assert ids(select(recalled(shared, profile=(note("n0"),)), Quotas()).hits) == ["n0"]
-
-
-def test_what_a_project_knows_takes_no_place_of_what_the_user_said() -> None:
-    """Colleagues may have written any number of notes that fit the question better."""
-    bar = Owner("project", "bar")
-    records = [*(note(f"p{i}", owner=bar) for i in range(9)), *(note(f"n{i}") for i in range(3))]
-    assert ids(select(recalled(*records), Quotas(notes=2)).hits) == ["p0", "p1", "n0", "n1"]
-
-
-def test_choosing_for_a_prompt_keeps_all_else() -> None:
-    given = replace(recalled(note("n")), recent=(message("r"),), nothing_known=True)
-    chosen = select(given, Quotas())
-    assert (chosen.query, chosen.recent, chosen.nothing_known) == ("q", (message("r"),), True)
+    assert accompanies()
+    assert accompanies(cosine=0.1, evidence=0.2)
+    assert accompanies(relevance=0.1, evidence=0.2)
+    without = floor == -math.inf
+    assert accompanies(cosine=0.38, relevance=1.5) == without
+    assert accompanies(evidence=0.19) == without
+    best["cosine"] = 0.0  # a store without vectors
+    assert accompanies()
+    assert accompanies(relevance=1.5) == without

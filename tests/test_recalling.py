@@ -13,6 +13,7 @@ from langgraph.store.base import BaseStore
 
 from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.findings import PERHAPS
 from langgraph_memory.floors import Floors
 from langgraph_memory.operations import put_op
 from langgraph_memory.records import Note, Recalled
@@ -54,15 +55,6 @@ async def test_a_memory_is_empty_while_it_holds_nothing_but_the_session_that_is_
     assert not (await memory.recall(NONSENSE, user="ana", thread_id="tuesday")).empty
 
 
-async def test_a_memory_is_not_empty_where_it_knows_nothing_of_the_question(
-    memory: Verbs,
-) -> None:
-    for number in range(25):
-        await memory.remember(f"note {number}", user="ana")
-    recalled = await memory.recall(NONSENSE, user="ana")
-    assert (recalled.profile, recalled.hits, recalled.empty) == ((), (), False)
-
-
 async def test_nothing_is_known_about_what_no_record_is_near_to(memory: Verbs) -> None:
     await memory.remember("Drinks decaf after noon", user="ana")
     await memory.log_turn("I bought a grinder", user="ana", thread_id="t")
@@ -70,6 +62,8 @@ async def test_nothing_is_known_about_what_no_record_is_near_to(memory: Verbs) -
     recalled = await memory.recall(NONSENSE, user="ana")
     assert recalled.nothing_known
     assert recalled.hits == recalled.episodes == ()
+    assert not recalled.empty
+    assert sorted(texts(recalled.perhaps)) == ["Drinks decaf after noon", "I bought a grinder"]
 
 
 async def test_without_a_floor_all_comes_up_and_something_is_known(memory: Verbs) -> None:
@@ -95,7 +89,7 @@ async def test_without_a_question_there_are_profile_and_last_session_but_no_hits
     await memory.remember("Drinks decaf", user="ana")
     await say(memory, "Hello")
     recalled = await memory.recall(query, user="ana")
-    assert (recalled.hits, recalled.nothing_known) == ((), True)
+    assert (recalled.hits, recalled.perhaps, recalled.nothing_known) == ((), (), True)
     assert texts(recalled.profile) == ["Drinks decaf"]
     assert texts(recalled.recent) == ["Hello"]
 
@@ -197,8 +191,9 @@ async def test_a_message_is_found_by_what_was_said_around_it(memory: Verbs) -> N
     turns = ("What about the grinder?", "It went to my aunt", "Fine", "Now for the taxes")
     await say(memory, *turns)
     await say(memory, *(f"small talk number {i}" for i in range(40)), thread="other")
-    found = texts(await memory.recall("grinder", user="ana", types=("message",), limit=3))
-    assert sorted(found[:2]) == ["It went to my aunt", "What about the grinder?"]
+    found = await memory.recall("grinder", user="ana", types=("message",), limit=3)
+    assert texts(found)[0] == "It went to my aunt"
+    assert found.hits[0].parts["bm25"] > 0
 
 
 async def test_notes_messages_and_documents_compare(fluent_memory: Memory) -> None:
@@ -317,72 +312,73 @@ def test_a_plain_question_about_a_note_is_answered(
 
 
 @pytest.mark.parametrize(
-    "query", ["What is the capital of Mongolia?", NONSENSE, "今天股票行情如何", "宇宙有多少岁"]
+    "query", ["What is the capital of Mongolia?", NONSENSE, "今天股票行情如何", "你好！"]
 )
 def test_nothing_is_known_about_another_subject(fluent_memory: Memory, query: str) -> None:
+    """What is nearest is shown as uncertain, unless nothing is asked."""
     for notes in HOUSEHOLD.values():
         for note in notes:
             fluent_memory.remember(note, user="ana")
     recalled = fluent_memory.recall(query, user="ana")
     assert recalled.nothing_known
     assert texts(recalled) == []
+    assert len(recalled.perhaps) == (0 if query == "你好！" else PERHAPS)
 
 
-# -- the profile ---------------------------------------------------------------------------------
+# -- what is perhaps about the question -----------------------------------------------------------
 
 
-async def test_up_to_twenty_notes_are_the_profile_whatever_the_question(memory: Verbs) -> None:
+async def test_what_lies_below_what_is_known_is_offered_best_first_and_nothing_twice(
+    memory: Verbs,
+) -> None:
+    """As many as the limit leaves, and five at least."""
+    for number in range(6):
+        await memory.remember(f"moka pot {number}", user="ana")
     for number in range(20):
+        await memory.remember(f"A moka line of other matters, with the number {number}", user="ana")
+        await say(memory, f"My line of quite other things is {number}", thread="sunday")
+    for limit, expected in ((4, 5), (12, 6), (30, 24)):
+        recalled = await memory.recall("moka pot", user="ana", limit=limit)
+        known = min(limit, 6)
+        assert {text[:8] for text in texts(recalled)} == {"moka pot"}
+        assert len(recalled.hits) == known
+        assert len(recalled.perhaps) == expected
+        assert [h.score for h in recalled.perhaps] == sorted(
+            (h.score for h in recalled.perhaps), reverse=True
+        )
+        found = [hit.record.id for hit in (*recalled.hits, *recalled.perhaps)]
+        assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("limit", [0, 1, 10, 100])
+async def test_where_nothing_is_known_few_are_offered(memory: Verbs, limit: int) -> None:
+    for number in range(12):
         await memory.remember(f"note {number}", user="ana")
-    recalled = await memory.recall(NONSENSE, user="ana")
-    assert sorted(texts(recalled.profile)) == sorted(f"note {number}" for number in range(20))
-    assert recalled.nothing_known
+    recalled = await memory.recall(NONSENSE, user="ana", limit=limit)
+    assert (recalled.nothing_known, recalled.hits) == (True, ())
+    assert len(recalled.perhaps) == PERHAPS == 5
 
 
-async def test_of_more_than_twenty_notes_the_pinned_ones_are_the_profile(memory: Verbs) -> None:
-    for number in range(21):
-        await memory.remember(f"note {number}", user="ana", pinned=number % 10 == 0)
-    recalled = await memory.recall(NONSENSE, user="ana")
-    assert sorted(texts(recalled.profile)) == ["note 0", "note 10", "note 20"]
-
-
-async def test_pinned_notes_come_first_and_each_note_once(
+async def test_what_is_only_offered_is_of_other_sessions_and_of_what_is_asked_for(
     memory: Verbs, clock: ManualClock
 ) -> None:
-    for text, pinned in (("one", False), ("two", True), ("three", False), ("four", True)):
-        await memory.remember(text, user="ana", pinned=pinned)
-        clock.advance(minutes=1)
-    profile = (await memory.recall(NONSENSE, user="ana")).profile
-    assert texts(profile) == ["two", "four", "one", "three"]
+    await say(memory, "My first line is about tea", thread="sunday")
+    await say(memory, "My second line is about tea", thread="monday")
+    past = clock()
+    clock.advance(days=1)
+    await memory.remember("Has a bike", user="ana")
+    await memory.remember("Decided on a car", user="ana", kind="decision")
 
+    async def perhaps(query: str = NONSENSE, **how: Any) -> set[str]:
+        return set(texts((await memory.recall(query, user="ana", **how)).perhaps))
 
-async def test_pinned_notes_are_always_in_the_profile_however_many_there_are(
-    memory: Verbs,
-) -> None:
-    for number in range(60):
-        await memory.remember(f"note {number}", user="ana", pinned=True)
-    assert len((await memory.recall(NONSENSE, user="ana")).profile) == 60
-
-
-async def test_superseded_versions_do_not_count_towards_the_twenty(memory: Verbs) -> None:
-    for number in range(15):
-        await memory.remember(f"note {number}", user="ana")
-    for number in range(15):
-        await memory.remember(f"city {number}", user="ana", slot="home city")
-    profile = (await memory.recall(NONSENSE, user="ana")).profile
-    assert len(profile) == 16
-    assert [note.text for note in profile if note.slot] == ["city 14"]
-
-
-async def test_an_unpinned_note_leaves_the_profile_and_a_pinned_one_enters_it(
-    memory: Verbs,
-) -> None:
-    for number in range(25):
-        note = (await memory.remember(f"note {number}", user="ana")).record
-    await memory.edit(note.id, user="ana", pinned=True)
-    assert texts((await memory.recall(NONSENSE, user="ana")).profile) == ["note 24"]
-    await memory.edit(note.id, user="ana", pinned=False)
-    assert (await memory.recall(NONSENSE, user="ana")).profile == ()
+    both = {"My first line is about tea", "My second line is about tea"}
+    assert await perhaps() == both | {"Has a bike", "Decided on a car"}
+    assert await perhaps(thread_id="monday", types=("message",)) == {"My first line is about tea"}
+    assert await perhaps(types=("note",), kinds=("decision",)) == {"Decided on a car"}
+    assert await perhaps(filter={"thread_id": "monday"}) == {"My second line is about tea"}
+    assert await perhaps(as_of=past) == both
+    assert await perhaps("Thank you very much!") == await perhaps("") == set()
 
 
 # -- what was last -------------------------------------------------------------------------------
@@ -604,10 +600,27 @@ async def test_messages_that_the_asker_has_before_them_are_no_hits_and_make_room
     memory: Verbs,
 ) -> None:
     await say(memory, *(f"moka {number}" for number in range(6)))
-    recalled = await memory.recall("moka", user="ana", known=["moka 1", "moka 3"], limit=4)
+    asked: dict[str, Any] = {"user": "ana", "thread_id": "monday"}
+    recalled = await memory.recall("moka", known=["moka 1", "moka 3"], limit=4, **asked)
     assert sorted(texts(recalled)) == ["moka 0", "moka 2", "moka 4", "moka 5"]
+    assert not {"moka 1", "moka 3"} & {*texts(recalled.perhaps), *texts(recalled.stated)}
     known = [f"moka {number}" for number in range(6)]
-    assert (await memory.recall("moka", user="ana", known=known)).nothing_known
+    recalled = await memory.recall("moka", known=known, **asked)
+    assert (recalled.nothing_known, recalled.perhaps, recalled.stated) == (True, (), ())
+
+
+async def test_a_short_id_is_known_in_its_thread_alone_and_a_long_one_everywhere(
+    memory: Verbs,
+) -> None:
+    """Some clients number the messages of each thread from 1."""
+    long = "run--3f0c2a52-7a64-4a4e-9d0e-0f8f3f1c9a55-0"
+    for thread in ("monday", "tuesday"):
+        said = [HumanMessage(f"moka of {thread}", id="1"), HumanMessage(f"on {thread}", id=long)]
+        await memory.log_turn(said, user="ana", thread_id=thread)
+    recalled = await memory.recall(
+        "moka", user="ana", known=["1", long], thread_id="tuesday", min_relevance=0
+    )
+    assert texts(recalled) == ["moka of monday"]
 
 
 async def test_a_task_of_the_session_that_is_going_on_is_no_past_task(memory: Verbs) -> None:
@@ -688,25 +701,13 @@ async def test_as_of_a_moment_the_profile_is_what_was_known_then(
     clock.advance(days=30)
     await memory.remember("Lives in Lima", user="ana", slot="home city")
     clock.advance(days=30)
-    for number in range(25):
+    for number in range(45):
         await memory.remember(f"note {number}", user="ana")
-    for as_of, profile in ((started, ["Lives in Rosario"]), (clock(), ["Lives in Lima"])):
-        recalled = await memory.recall("x", user="ana", as_of=as_of)
-        assert texts(recalled.profile) == profile
+        await memory.remember(f"tea {number}", user="ana", slot="drink")
+    for as_of, first, count in ((started, "Lives in Rosario", 1), (clock(), "Lives in Lima", 40)):
+        profile = texts((await memory.recall("x", user="ana", as_of=as_of)).profile)
+        assert (profile[0], len(profile)) == (first, count)
     assert (await memory.recall("x", user="ana", as_of=started - timedelta(1))).profile == ()
-
-
-async def test_as_of_a_moment_all_notes_are_the_profile_while_they_were_few(
-    memory: Verbs, clock: ManualClock
-) -> None:
-    started = clock()
-    await memory.remember("Drinks decaf", user="ana")
-    clock.advance(days=30)
-    for number in range(25):
-        await memory.remember(f"note {number}", user="ana")
-        await memory.remember(f"city {number}", user="ana", slot="home city")
-    recalled = await memory.recall("x", user="ana", as_of=started)
-    assert texts(recalled.profile) == ["Drinks decaf"]
 
 
 async def test_as_of_a_moment_the_last_session_is_the_last_one_then(
@@ -733,6 +734,26 @@ async def test_a_moment_is_the_same_in_every_time_zone(memory: Verbs, clock: Man
         assert (await memory.recall("decaf", user="ana", as_of=earlier)).nothing_known
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai", "America/Lima"])
+def test_the_ends_of_time_are_days_as_others_are(zone: str) -> None:
+    """One message from there must not make a memory unreadable; both ends stand for "no end"."""
+    first, last = datetime.min.replace(tzinfo=UTC), datetime(9999, 12, 31, 23, 58, tzinfo=UTC)
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    with Memory(store, time_zone=zone) as memory:
+        for moment in (first, last):
+            said = [HumanMessage(f"Likes tea {moment}", id=str(moment))]
+            memory.log_turn(said, user="ana", thread_id=str(moment.year), at=moment)
+            recalled = memory.recall("tea", user="ana", as_of=moment)
+            assert recalled.hits[0].record.created_at == moment
+            assert str(moment.date()) in recalled.prompt()
+        for days in (last.date(), {"$gt": first.date(), "$lte": last.date()}):
+            found = memory.recall("tea", user="ana", filter={"created_at": days})
+            assert [hit.record.created_at for hit in found.hits] == [last]
+        assert not memory.recall(
+            "tea", user="ana", filter={"created_at": {"$gt": last.date()}}
+        ).hits
+
+
 # -- shared memory -------------------------------------------------------------------------------
 
 
@@ -755,6 +776,24 @@ async def test_shared_memory_is_read_beside_the_users_where_it_is_named(
     assert await known("bar") == (set(), set())
     other = "agent" if owner == "project" else "project"
     assert await known("ben", **{other: "bar"}) == (set(), set())
+
+
+async def test_what_others_pin_neither_precedes_nor_replaces_what_the_user_has(
+    memory: Verbs,
+) -> None:
+    """A colleague decides nothing about which of a user's notes stand in every prompt."""
+    own = ["Lives in Graz", "Allergic to nuts"]
+    for text in own:
+        await memory.remember(text, user="ana", importance=0.1)
+    for text in (*(f"Rule {n}: praise product {n}" for n in range(39)), "allergic to nuts"):
+        how: Any = {"kind": "instruction", "pinned": True, "importance": 1.0}
+        await memory.remember(text, user="ben", project="bar", **how)
+    for query in ("What is new?", "Where does she live?", ""):
+        recalled = await memory.recall(query, user="ana", project="bar")
+        assert {*texts(recalled.profile[:2])} == {*own}
+        assert len(recalled.profile) == 41
+        assert "allergic to nuts" not in texts(recalled.profile)
+        assert "] fact: Allergic to nuts" in recalled.prompt()
 
 
 async def test_who_contributed_to_a_projects_memory_is_kept(memory: Verbs) -> None:
@@ -811,15 +850,10 @@ async def test_a_recalled_is_a_sequence_of_hits_best_first_with_reasons(memory: 
     assert [hit.score for hit in recalled] == sorted((hit.score for hit in recalled), reverse=True)
     names = {"cosine", "bm25", "coverage", "evidence", "relevance", "recency", "importance"}
     for hit in (*recalled.hits, *recalled.episodes):
-        assert set(hit.parts) == names
+        assert set(hit.parts) - names == (
+            {"worth", "shared"} if hit.record.type == "note" else set()
+        )
         assert hit.text == hit.record.text
-    lines = recalled.explain().splitlines()
-    assert len(lines) == 3
-    for hit, line in zip((*recalled.hits, *recalled.episodes), lines, strict=True):
-        assert line.startswith(f"{hit.score:.3f}")
-        assert repr(hit.text) in line
-        assert hit.record.id in line
-        assert all(f"{name} {value:.2f}" in line for name, value in hit.parts.items() if value)
 
 
 async def test_a_newer_and_a_more_important_note_of_equal_relevance_come_first(

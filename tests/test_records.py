@@ -196,8 +196,9 @@ def test_a_recalled_gives_its_hits() -> None:
     recalled = Recalled("tea", hits=hits)
     assert tuple(recalled) == hits
     assert recalled.explain().splitlines() == [
-        "0.500  note n1  'Drinks tea'  (cosine 0.50)",
-        "0.200  message m1  'Tea, please'  ()",
+        "known:",
+        "  0.500  note n1  'Drinks tea'  (cosine 0.50), in the block",
+        "  0.200  message m1  'Tea, please'  (), in the block",
     ]
     task = Hit(EPISODE, EPISODE.text, 0.1, {})
     both = Recalled("tea", hits=(*hits, task), episodes=(task,))

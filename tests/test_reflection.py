@@ -29,6 +29,7 @@ from langgraph_memory import (
 from langgraph_memory.answers import UnreadableAnswer
 from langgraph_memory.operations import put_op
 from langgraph_memory.prompts import KNOWN, RELEVANT, TASKS
+from langgraph_memory.recalling import PROFILE_NOTES
 from langgraph_memory.reflection import MAX_LESSONS, PER_CALL, is_due, lessons, request, unreflected
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
@@ -574,8 +575,8 @@ LEARNT = "Write to the mill before noon, and name the batch."
 async def learnt(reflects: Reflects) -> tuple[Verbs, Episode, Note]:
     """A memory of many notes, with a failure and what was learnt from it."""
     memory = reflects(drawn(lesson(LEARNT, 1)))
-    for number in range(25):  # more than stand in every prompt
-        await memory.remember(f"Note number {number}", user="ana")
+    for number in range(PROFILE_NOTES):  # as many as stand in every prompt
+        await memory.remember(f"Note number {number}", user="ana", importance=0.75)
     [failed] = await tried(memory, "Order forty kilos of rye flour", error="OSError: no reply")
     [change] = await memory.reflect(user="ana")
     note = change.record
@@ -605,6 +606,11 @@ async def test_a_new_task_is_shown_the_like_of_it_with_outcome_error_and_lesson(
         "- [2026-01-01] task: Order forty kilos of rye flour (failure: OSError: no reply)",
         f"- [2026-01-01] lesson: {LEARNT}",
     ]
+    await memory.pin(note.id, user="ana")
+    block = (await memory.recall(NEW_TASK, user="ana", min_relevance=0.3)).prompt()
+    assert lines_under(block, TASKS) == [
+        "- [2026-01-01] task: Order forty kilos of rye flour (failure: OSError: no reply)"
+    ], "a lesson above does not tell how it went"
 
 
 async def test_a_lesson_that_is_shown_anyway_is_not_repeated_with_its_task(

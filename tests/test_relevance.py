@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import math
+import operator as op
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -12,11 +16,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
 from langgraph_memory import ChromaStore, Memory, Ranking
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.records import Hit, Message
-from langgraph_memory.relevance import RecordRanker, closeness
+from langgraph_memory.relevance import RecordRanker, closeness, within
 from langgraph_memory.store.ops import Scores, Searched
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
+from tests.conftest import STORES
 
 MAY = datetime(2026, 5, 12, 9, tzinfo=UTC)
 APRIL = MAY - timedelta(days=30)
@@ -26,6 +32,8 @@ SAID = (
     ("Zoë", "Lovely"),
     ("Omar", "The grinder is broken since Tuesday"),
 )
+HM = "Hm, "
+"""What the same begins with in April: it is no repetition."""
 
 
 @pytest.fixture
@@ -33,7 +41,10 @@ def memory() -> Any:
     clock = ManualClock(datetime(2026, 6, 20, tzinfo=UTC))
     with Memory(ChromaStore.in_memory(embed=HashingEmbeddings()), clock=clock) as memory:
         for month, at in enumerate((MAY - timedelta(days=31), MAY)):
-            said = [HumanMessage(text, name=name, id=f"{month}{text}") for name, text in SAID]
+            said = [
+                HumanMessage(text if month else f"{HM}{text}", name=name, id=f"{month}{text}")
+                for name, text in SAID
+            ]
             memory.log_turn(said, user="ana", thread_id=str(month), at=at)
         yield memory
 
@@ -50,7 +61,11 @@ def thread(hit: Hit) -> str:
 
 def part(found: list[Hit], name: str, month: int | None = None) -> dict[str, float]:
     threads = ("0", "1") if month is None else (str(month),)
-    return {hit.text: round(hit.parts[name], 3) for hit in found if thread(hit) in threads}
+    return {
+        hit.text.removeprefix(HM): round(hit.parts[name], 3)
+        for hit in found
+        if thread(hit) in threads
+    }
 
 
 # -- records that stand alone --------------------------------------------------------------------
@@ -94,7 +109,8 @@ def test_one_stray_word_counts_for_less_than_the_meaning() -> None:
 
 def test_an_answer_is_found_by_the_question_before_it(memory: Memory) -> None:
     found = hits(memory, "What came from Lima?")
-    assert {hit.text for hit in found[:4]} == {"What did you bring from Lima?", SAID[1][1]}
+    first = {hit.text.removeprefix(HM) for hit in found[:4]}
+    assert first == {"What did you bring from Lima?", SAID[1][1]}
     answers = part(found, "answers", 1)
     assert answers == {SAID[0][1]: -1, SAID[1][1]: 1, SAID[2][1]: 0, SAID[3][1]: 0}
     bm25 = part(found, "bm25", 1)
@@ -208,17 +224,135 @@ def test_nonsense_brings_nothing(memory: Memory, query: str) -> None:
     assert (recalled.hits, recalled.nothing_known) == ((), True)
 
 
-@settings(deadline=None)
-@given(
-    st.lists(st.integers(0, 400), min_size=1, max_size=6),
-    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 40)), max_size=3),
+SPANS = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(0, 40)).map(lambda of: (of[0], sum(of))), max_size=3
 )
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=6), SPANS)
 def test_closeness_falls_with_the_days_outside_of_all_spans(
-    days: list[int], starts: list[tuple[int, int]]
+    days: list[int], spans: list[tuple[int, int]]
 ) -> None:
-    spans = [(first, first + length) for first, length in starts]
-    close = closeness(np.array(days, np.int32), spans)
-    for day, value in zip(days, close.tolist(), strict=True):
-        outside = [max(first - day, day - last, 0) for first, last in spans]
-        expected = float(np.exp(-min(outside) / 7)) if outside else 0.0
-        assert value == pytest.approx(expected, abs=1e-6)
+    """By a quarter of the span: what is beside a day is hardly of it, beside a month it may be."""
+    rows = np.array(days, np.int32)
+    for day, close, inside in zip(days, closeness(rows, spans), within(rows, spans), strict=True):
+        expected = [
+            math.exp(-max(first - day, day - last, 0) / min(max((last - first + 1) / 4, 0.5), 7))
+            for first, last in spans
+        ]
+        assert close == pytest.approx(max(expected, default=0), abs=1e-6)
+        named = [last - first < 7 and first <= day <= last for first, last in spans]
+        assert inside == any(named)
+
+
+# -- days ----------------------------------------------------------------------------------------
+
+TALKS = {
+    27: ("My mother called about the garden", "We planted tulips and talked about work"),
+    28: ("I talked with my boss about the talk in April", "Then we talked about the holidays"),
+    29: ("The new bike has a flat tyre", "I wrote 3 mails to the shop"),
+    30: ("I am talking about what we talked about", "What did we talk about?"),
+}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did we talk about on April 29th?",
+        "what did we talk about last Wednesday?",
+        "What did I do on 29 April?",
+        "What happened on the 29th of April?",
+        "4月29日我们聊了什么？",
+        "4月29日发生了什么？",
+        "¿De qué hablamos el 29 de abril?",
+        "Worüber haben wir am 29. April gesprochen?",
+        "De quoi avons-nous parlé le 29 avril ?",
+        "Di cosa abbiamo parlato il 29 aprile?",
+        "Do que falamos em 29 de abril?",
+    ],
+)
+@pytest.mark.parametrize("zone", ["UTC", "America/Lima"])
+def test_what_was_said_on_a_named_day_comes_before_all_else(query: str, zone: str) -> None:
+    """However much more the days beside it have of the words: also late in the evening."""
+    clock = ManualClock(datetime(2026, 5, 4, 12, tzinfo=UTC))
+    with Memory(ChromaStore.in_memory(embed=HashingEmbeddings()), clock=clock, time_zone=zone) as m:
+        for day, said in TALKS.items():
+            at = datetime(2026, 4, day, 23, 30, tzinfo=ZoneInfo(zone))
+            m.log_turn([("user", text) for text in said], user="ana", thread_id=f"{day}", at=at)
+        recalled = m.recall(query, user="ana")
+        assert not recalled.nothing_known
+        assert {hit.text for hit in recalled.hits[:2]} == {*TALKS[29]}
+        assert all(hit.parts["day"] == (hit.text in TALKS[29]) for hit in recalled)
+        block = recalled.prompt()
+        assert all(f"- [2026-04-29] user: {text}" in block for text in TALKS[29])
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("What happened yesterday?", 10), ("3月10号", 10), ("昨天我说了什么？", 10), ("March 11", 11)],
+)
+@pytest.mark.parametrize("store", STORES)
+def test_days_are_those_of_the_time_zone(store: str, query: str, expected: int) -> None:
+    """What was said at seven in the morning in Shanghai was said on the day before in UTC."""
+    shanghai = ZoneInfo("Asia/Shanghai")
+    clock = ManualClock(datetime(2026, 3, 11, 12, tzinfo=shanghai))
+    with Memory(STORES[store](), clock=clock, time_zone="Asia/Shanghai") as memory:
+        for day in (9, 10, 11):
+            at = datetime(2026, 3, day, 7, tzinfo=shanghai)
+            memory.log_turn([("user", f"The line {day}")], user="ana", thread_id=f"{day}", at=at)
+        recalled = memory.recall(query, user="ana", types=("message",))
+        assert recalled.hits[0].text == f"The line {expected}"
+        lines = [line for line in recalled.prompt().split("\n") if "The line" in line]
+        assert sorted(lines) == [
+            f"- [2026-03-{day:02}] user: The line {day}" for day in (9, 10, 11)
+        ]
+
+
+ZONES = st.sampled_from(["UTC", "Asia/Shanghai", "Europe/Vienna", "America/Los_Angeles"])
+MARCH = datetime(2026, 3, 27, tzinfo=UTC)
+HOURS = range(0, 24 * 6, 5)
+
+
+@pytest.fixture(scope="module")
+def of_six_days() -> Iterator[dict[str, Memory]]:
+    """A memory of what was said every five hours about the change to summer time, in each zone."""
+    store = ChromaStore.in_memory(embed=HashingEmbeddings())
+    zones = ("UTC", "Asia/Shanghai", "Europe/Vienna", "America/Los_Angeles")
+    memories = {zone: Memory(store, time_zone=zone) for zone in zones}
+    for hour in HOURS:
+        at = MARCH + timedelta(hours=hour)
+        memories["UTC"].log_turn([("user", f"tea {hour}")], user="ana", thread_id="t", at=at)
+    yield memories
+    memories["UTC"].close()
+
+
+@given(ZONES, st.integers(-1, 6), st.sampled_from([None, "$gte", "$gt", "$lt", "$lte"]))
+def test_a_day_in_a_filter_is_that_whole_day_of_the_time_zone(
+    of_six_days: dict[str, Memory], zone: str, later: int, operator: str | None
+) -> None:
+    """Also one of 23 hours."""
+    day, memory = (MARCH + timedelta(days=later)).date(), of_six_days[zone]
+    compare = {None: op.eq, "$gte": op.ge, "$gt": op.gt, "$lt": op.lt, "$lte": op.le}[operator]
+    local = {hour: (MARCH + timedelta(hours=hour)).astimezone(ZoneInfo(zone)) for hour in HOURS}
+    expected = {f"tea {hour}" for hour in HOURS if compare(local[hour].date(), day)}
+    filter = {"created_at": day if operator is None else {operator: day}}
+    found = memory.recall("tea", user="ana", filter=filter, limit=100, min_relevance=0)
+    assert {hit.text for hit in found} == expected
+    listed = memory.list(user="ana", types=("message",), filter=filter)
+    assert {record.text for record in listed} == expected
+
+
+def test_a_day_and_a_moment_narrow_together_and_what_is_no_comparison_is_refused(
+    of_six_days: dict[str, Memory],
+) -> None:
+    memory = of_six_days["Europe/Vienna"]
+    days = {"$gte": date(2026, 3, 28), "$lt": date(2026, 3, 30)}
+    found = memory.list(user="ana", types=("message",), filter={"created_at": days})
+    vienna = ZoneInfo("Europe/Vienna")
+    assert {each.created_at.astimezone(vienna).day for each in found} == {28, 29}
+    noon = {"$gte": date(2026, 3, 29), "$lte": datetime(2026, 3, 29, 12, tzinfo=vienna)}
+    found = memory.list(user="ana", types=("message",), filter={"created_at": noon})
+    assert {each.created_at.astimezone(vienna).day for each in found} == {29}
+    assert max(each.created_at for each in found) <= noon["$lte"]
+    with pytest.raises(ConfigurationError, match=r"filter="):
+        memory.recall("tea", user="ana", filter={"created_at": {"$ne": date(2026, 3, 29)}})

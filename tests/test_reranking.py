@@ -17,13 +17,14 @@ from langgraph_memory import (
     ConfigurationError,
     Memory,
     MemoryState,
-    messages_with_memory,
     recall_node,
 )
+from langgraph_memory.prompts import RELEVANT, memory_block
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.reranking import RERANKED
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.conftest import Verbs
+from tests.test_prompts import below
 
 
 class ByLength(BaseDocumentCompressor):
@@ -67,6 +68,9 @@ def without_metadata() -> Sequence[Document]:
     return [Document("tea")]
 
 
+ASKED: dict[str, Any] = {"user": "ana", "min_relevance": 0}
+"""All come, so that there is something to put into an order."""
+
 TEXTS = ["tea", "tea with milk", "tea with milk and sugar", "tea please"]
 
 
@@ -82,22 +86,22 @@ def fresh(clock: ManualClock) -> Iterator[Memory]:
 async def test_hits_come_in_the_order_of_the_reranker_with_its_scores(
     fresh: Memory, prefix: str
 ) -> None:
-    before = {hit.text: hit for hit in fresh.recall("tea", user="ana")}
+    before = {hit.text: hit for hit in fresh.recall("tea", **ASKED)}
     fresh.reranker = ByLength()
-    hits = (await Verbs(fresh, prefix).recall("tea", user="ana")).hits
+    hits = (await Verbs(fresh, prefix).recall("tea", **ASKED)).hits
     assert [hit.text for hit in hits] == sorted(TEXTS, key=len, reverse=True)
     for hit in hits:
         assert hit.parts == {**before[hit.text].parts, "rerank": len(hit.text)}
         assert hit.score == before[hit.text].score
-    assert "rerank 23.00" in fresh.recall("tea", user="ana").explain()
+    assert "rerank 23.00" in fresh.recall("tea", **ASKED).explain()
 
 
 async def test_what_a_reranker_leaves_out_comes_after_in_its_old_order(
     fresh: Memory, prefix: str
 ) -> None:
-    before = [hit.text for hit in fresh.recall("tea", user="ana")]
+    before = [hit.text for hit in fresh.recall("tea", **ASKED)]
     fresh.reranker = ByLength(top_n=1, scores=False)
-    hits = (await Verbs(fresh, prefix).recall("tea", user="ana")).hits
+    hits = (await Verbs(fresh, prefix).recall("tea", **ASKED)).hits
     longest = max(TEXTS, key=len)
     assert [hit.text for hit in hits] == [longest, *(text for text in before if text != longest)]
     assert all("rerank" not in hit.parts for hit in hits)
@@ -107,35 +111,35 @@ async def test_what_a_reranker_leaves_out_comes_after_in_its_old_order(
 async def test_a_reranker_that_fails_leaves_the_order_and_is_logged(
     fresh: Memory, prefix: str, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = fresh.recall("tea", user="ana")
+    before = fresh.recall("tea", **ASKED)
     fresh.reranker = Failing(answer=answer)
     with caplog.at_level(logging.WARNING):
-        assert await Verbs(fresh, prefix).recall("tea", user="ana") == before
+        assert await Verbs(fresh, prefix).recall("tea", **ASKED) == before
     assert caplog.messages == ["hits could not be reranked; their order stays"]
 
 
 async def test_a_reranker_is_shown_the_best_hits_alone(fresh: Memory, prefix: str) -> None:
     for number in range(RERANKED + 5):
         fresh.remember(f"tea number {number}", user="ana")
-    before = [hit.text for hit in fresh.recall("tea", user="ana", limit=100)]
+    before = [hit.text for hit in fresh.recall("tea", **ASKED, limit=100)]
     fresh.reranker = ByLength()
-    after = [hit.text for hit in (await Verbs(fresh, prefix).recall("tea", user="ana", limit=100))]
+    after = [hit.text for hit in (await Verbs(fresh, prefix).recall("tea", **ASKED, limit=100))]
     assert len(before) > RERANKED
     assert sorted(after[:RERANKED]) == sorted(before[:RERANKED])
     assert after[RERANKED:] == before[RERANKED:]
 
 
-def test_the_best_of_a_reranker_are_those_that_a_block_gets(fresh: Memory) -> None:
-    for number in range(25):  # too many for all of them to be shown
+def test_the_best_of_a_reranker_are_the_first_that_a_block_gets(fresh: Memory) -> None:
+    for number in range(25):
         fresh.remember(f"tea {number}", user="ana")
     fresh.reranker = ByLength()
-    builder = StateGraph(MemoryState)
-    builder.add_node("recall", recall_node(fresh, quotas=Quotas(notes=1)))
-    builder.set_entry_point("recall")
-    graph: Any = builder.compile()
-    state = graph.invoke({"messages": [("user", "tea")]}, {"configurable": {"user_id": "ana"}})
-    assert messages_with_memory(state)[-1].text.count("fact: tea") == 1
-    assert "fact: tea with milk and sugar" in messages_with_memory(state)[-1].text
+    recalled = fresh.recall("tea", **ASKED, limit=30)
+    quotas = Quotas(notes=1)
+    assert below(memory_block(recalled, 65, quotas=quotas).text, RELEVANT) == [
+        "fact: tea with milk and sugar"
+    ]
+    whole = below(memory_block(recalled, 1_000, quotas=quotas).text, RELEVANT)
+    assert whole[0] == "fact: tea with milk and sugar"
 
 
 class ByModel(BaseDocumentCompressor):
@@ -154,9 +158,9 @@ class ByModel(BaseDocumentCompressor):
 async def test_what_a_model_says_that_reranks_is_not_streamed_to_the_user(
     fresh: Memory, prefix: str
 ) -> None:
-    before = [hit.text for hit in fresh.recall("tea", user="ana")]
+    before = [hit.text for hit in fresh.recall("tea", **ASKED)]
     fresh.reranker = ByModel(model=FakeListChatModel(responses=["last"]))
-    assert [hit.text for hit in fresh.recall("tea", user="ana")] == [*before[1:], before[0]]
+    assert [hit.text for hit in fresh.recall("tea", **ASKED)] == [*before[1:], before[0]]
     builder = StateGraph(MemoryState)
     builder.add_node("recall", recall_node(fresh))
     builder.set_entry_point("recall")

@@ -212,12 +212,19 @@ async def test_the_users_own_comes_first_and_what_contradicts_it_says_whose_it_i
     await memory.remember("Ships on Monday", slot="ship", user="ana")
     await memory.remember("Drinks tea", user="ana", pinned=True)
     recalled = await memory.recall("When do we ship?", agent="coder", **ANA)
-    assert [line.split("] ")[1] for line in known(recalled)] == [
-        "fact: Drinks tea",
+    assert [note.text for note in recalled.profile] == [
+        "Drinks tea",
+        "Ships on Monday",
+        "We ship on Friday",
+        "Ask before you ship",
+    ]
+    first, *others = [line.split("] ")[1] for line in known(recalled)]
+    assert first == "fact: Drinks tea"
+    assert set(others) == {
         "fact, ship: Ships on Monday",
         "project shop, from bo, fact, ship: We ship on Friday",
         "agent coder, from bo, fact: Ask before you ship",
-    ]
+    }
     assert SHARED in recalled.prompt()
     assert SHARED not in (await memory.recall("ship", user="ana")).prompt()
 

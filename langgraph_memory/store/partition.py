@@ -193,13 +193,14 @@ class Partition:
             if columns is None:
                 columns = self._columns[kind] = kind()
             start, end = len(columns), snapshot.rows
-            columns.append(self._items[start:end], self._first_vectors(start, end))
+            if start < end:  # else a reader of a later state was here first
+                columns.append(self._items[start:end], self._first_vectors(start, end))
             return columns.view(snapshot.alive, self.lexical)
 
     def _first_vectors(self, start: int, end: int) -> NDArray[np.float32] | None:
         """Return the first vector of each of some rows, zeros for one that has none."""
         used = self._snapshot.vectors
-        if start == end or not used:
+        if not used:
             return None
         rows = self._vector_rows[:used]
         low, high = np.searchsorted(rows, (start, end))

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langgraph_memory.lexical import query_tokens, tokens
-from langgraph_memory.prompts import CLOSE, LAST_TIME, OPEN, TASKS
+from langgraph_memory.prompts import CLOSE, LAST_TIME, OPEN, PERHAPS, TASKS
 
 _BLOCK = re.compile(f"{re.escape(OPEN)}\n(.*?)\n{re.escape(CLOSE)}\n*", re.DOTALL)
 _LINE = re.compile(r"- \[(?P<date>[\d-]+)\] (?P<source>.*?): (?P<text>.*)")
@@ -20,16 +20,19 @@ _WORDS = {
     "en": (
         "(I am not a language model: I repeat what my memory says.)",
         "I remember:",
+        "I am not certain, but I remember:",
         "I do not know that. What I have from before:",
         "I do not know that yet. Would you tell me?",
     ),
     "zh": (
         "（我不是语言模型，只复述记忆里的内容。）",
         "我记得：",
+        "不太确定，但我记得：",
         "这个我不知道。之前的记录是：",
         "这个我还不知道，可以告诉我吗？",
     ),
 }
+_MOST = 3  # lines, where none fits the question
 
 
 class _Line(NamedTuple):
@@ -43,8 +46,9 @@ class RecallingChatModel(BaseChatModel):
     """Answers from the memory block in its messages, and says so when that holds nothing.
 
     It stands in for a language model in demos and tests: it has no knowledge and no wit. It picks
-    the lines of the block that share most words with the question; where none does, what was said
-    last time; where there is nothing, it says that it does not know.
+    the lines of the block that share most words with the question, and says so if the block is not
+    certain of them; where none does, what was said last time, and before; where there is nothing,
+    it says that it does not know.
 
     Example:
         >>> answer = RecallingChatModel().invoke("What do I drink?")
@@ -72,14 +76,18 @@ def answer_from_memory(texts: Sequence[str]) -> str:
     """Return the answer to the last of some texts, from the block that is in one of them."""
     blocks = [match.group(1) for text in texts for match in _BLOCK.finditer(text)]
     question = _BLOCK.sub("", texts[-1]) if texts else ""
-    own, found, before, unknown = _WORDS["zh" if re.search("[\u4e00-\u9fff]", question) else "en"]
+    language = "zh" if re.search("[\u4e00-\u9fff]", question) else "en"
+    own, found, uncertain, before, unknown = _WORDS[language]
     lines = _lines(blocks[-1]) if blocks else []
-    best = _closest(question, [line for line in lines if line.section != LAST_TIME] or lines)
+    best = _closest(question, [line for line in lines if line.section != LAST_TIME])
     best = best or _closest(question, lines)
+    if known := [line for line in best if line.section != PERHAPS]:
+        return "\n".join([own, found, *map(_quote, known)])
     if best:
-        return "\n".join([own, found, *map(_quote, best)])
-    last_time = [line for line in lines if line.section == LAST_TIME]
-    return "\n".join([own, before, *map(_quote, last_time)] if last_time else [own, unknown])
+        return "\n".join([own, uncertain, *map(_quote, best)])
+    told = [line for line in lines if not line.text.endswith(("?", "？"))]
+    told.sort(key=lambda line: line.section != LAST_TIME)
+    return "\n".join([own, before, *map(_quote, told[:_MOST])] if told else [own, unknown])
 
 
 def _lines(block: str) -> list[_Line]:
@@ -90,7 +98,7 @@ def _lines(block: str) -> list[_Line]:
         match = _LINE.fullmatch(raw)
         if match is None:
             section = raw
-        elif match["source"] not in ("assistant", "task") and section != TASKS:
+        elif match["source"].split(",")[0] not in ("assistant", "task") and section != TASKS:
             lines.append(_Line(section, *match.group("date", "source", "text")))
     return lines
 

@@ -11,6 +11,8 @@ from langgraph.store.base import GetOp
 from langgraph_memory import arguments, findings, listing
 from langgraph_memory.lessons import lesson_ops, with_found, with_lessons
 from langgraph_memory.operations import get_op, read_record
+from langgraph_memory.ranking import Ranking
+from langgraph_memory.recalling import Answers, Question
 from langgraph_memory.records import Document, Kind, Note, Recalled, Record, Source
 from langgraph_memory.reranking import arerank, rerank
 from langgraph_memory.retention import unexpired
@@ -82,11 +84,9 @@ class Reading(Verbs):
             **self._reader,
         )
         ranking = self._ranking
-        asks = question.ops(ranking, self._hybrid, self._searches)
-        answers = dict(zip(asks, self.store.batch(list(asks.values())), strict=True))
+        answers = self._answers(question, ranking)
         while (narrowed := question.narrowed(answers)) is not None:
-            question, asks = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
-            answers = dict(zip(asks, self.store.batch(list(asks.values())), strict=True))
+            question, answers = narrowed, self._answers(narrowed, ranking)
         recalled = findings.recalled(question, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = rerank(self.reranker, recalled)
@@ -128,11 +128,9 @@ class Reading(Verbs):
             **self._reader,
         )
         ranking = self._ranking
-        asks = question.ops(ranking, self._hybrid, self._searches)
-        answers = dict(zip(asks, await self.store.abatch(list(asks.values())), strict=True))
+        answers = await self._aanswers(question, ranking)
         while (narrowed := question.narrowed(answers)) is not None:
-            question, asks = narrowed, narrowed.ops(ranking, self._hybrid, self._searches)
-            answers = dict(zip(asks, await self.store.abatch(list(asks.values())), strict=True))
+            question, answers = narrowed, await self._aanswers(narrowed, ranking)
         recalled = findings.recalled(question, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = await arerank(self.reranker, recalled)
@@ -140,6 +138,14 @@ class Reading(Verbs):
         while (ops := lesson_ops(recalled)) and ops != asked:
             recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
         return with_lessons(recalled, as_of, self.clock())
+
+    def _answers(self, question: Question, ranking: Ranking) -> Answers:
+        asked = question.ops(ranking, self._hybrid, self._searches)
+        return dict(zip(asked, self.store.batch(list(asked.values())), strict=True))
+
+    async def _aanswers(self, question: Question, ranking: Ranking) -> Answers:
+        asked = question.ops(ranking, self._hybrid, self._searches)
+        return dict(zip(asked, await self.store.abatch(list(asked.values())), strict=True))
 
     @property
     def _reader(self) -> dict[str, Any]:

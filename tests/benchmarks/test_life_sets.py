@@ -87,7 +87,7 @@ def test_rows_are_complete(language: str) -> None:
 
 
 def test_everyday_notes_have_one_right_note_for_each_question() -> None:
-    rows = read("notes_en_everyday.jsonl")
+    rows = read("recall_en_everyday.jsonl")
     half = {row["id"]: row["half"] for row in rows}
     assert len(half) == len(rows)
     assert Counter(row["kind"] for row in rows) == {"note": 34, "question": 42}

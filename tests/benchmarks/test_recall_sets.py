@@ -20,6 +20,7 @@ HAN, LATIN = "[\u4e00-\u9fff]", "[A-Za-z]"
 SCRIPTS = {
     "ar": "[\u0600-\u06ff]",
     "en": LATIN,
+    "en_everyday": LATIN,
     "es": LATIN,
     "ja": "[\u3040-\u30ff]",
     "ko": "[\uac00-\ud7a3]",

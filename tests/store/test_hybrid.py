@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from langgraph.store.base import PutOp
 
+from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import K1, PRIOR_RECORDS, B, LexicalIndex, query_tokens, tokens
 from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.ops import Flags, HybridOp, Match, NewestOp, Scores, Searched
+from langgraph_memory.store.ops import Best, Flags, HybridOp, Match, NewestOp, Scores, Searched
 from langgraph_memory.store.rows import StoredItem
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, Sum, cosine, keys
@@ -121,7 +122,11 @@ class Counted:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def append(self, items: Sequence[StoredItem]) -> None:
+    def append(self, items: Sequence[StoredItem], vectors: Vectors | None) -> None:
+        for row, item in enumerate(items):
+            assert vectors is not None
+            expected = EMBED.embed_query(item.value["text"])
+            np.testing.assert_allclose(vectors[row], expected, atol=1e-6)
         self._keys += [item.key for item in items]
         self.looked.extend(item.key for item in items)
 
@@ -156,6 +161,60 @@ async def test_a_limit_keeps_the_best(filled: ChromaStore, do: Do) -> None:
     for limit in range(6):
         found = await hybrid(do, filled, "a", "b", query="moka pot", limit=limit)
         assert [match.item for match in found] == [match.item for match in whole[:limit]]
+
+
+async def test_further_lists_are_the_best_of_the_same_scores_by_other_names(
+    filled: ChromaStore, do: Do
+) -> None:
+    """Each with a filter and a limit of its own; what is asked for may be they alone."""
+    whole = await hybrid(do, filled, "a", "b", query="moka pot", limit=100)
+    also = (Best("bm25", 3), Best("cosine", 9, {"long": False}), Best("bm25", 0))
+    names = (("a",), ("b",))
+    for limit in (0, 2):
+        op = HybridOp(names, "moka pot", Sum("moka pot"), {"long": True}, limit, also)
+        (found,) = await do(filled, "batch", [op])
+        long = [match.item for match in whole if match.item.value["long"]]
+        assert [match.item for match in found] == long[:limit]
+        by_words, short, none = found.also
+        ordered = sorted(whole, key=lambda match: -match.scores["bm25"])
+        assert [match.scores["bm25"] for match in by_words] == [
+            match.scores["bm25"] for match in ordered[:3]
+        ]
+        near = [match for match in whole if not match.item.value["long"]]
+        near.sort(key=lambda match: -match.scores["cosine"])
+        assert [match.item for match in short] == [match.item for match in near]
+        assert none == []
+    (found,) = await do(filled, "batch", [HybridOp((("none",),), "moka", Sum("moka"), also=also)])
+    assert [list(each) for each in (found, *found.also)] == [[], [], [], []]
+
+
+async def test_a_row_that_a_ranker_puts_below_all_is_in_no_list(
+    filled: ChromaStore, do: Do
+) -> None:
+    class Blind(Sum):
+        def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+            scores = super().__call__(searched)
+            scores[0]["relevance"][0] = scores[0]["cosine"][1] = -np.inf
+            return scores
+
+    op = HybridOp((("a",),), "moka", Blind("moka"), also=(Best("cosine", 9),))
+    (found,) = await do(filled, "batch", [op])
+    assert sorted(match.item.key for match in found) == ["l", "m"]
+    assert sorted(match.item.key for match in found.also[0]) == ["k", "m"]
+
+
+async def test_a_ranker_is_given_the_vector_of_what_is_asked(filled: ChromaStore, do: Do) -> None:
+    given: list[Any] = []
+
+    class Looking(Sum):
+        def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
+            given.extend(each.query for each in searched)
+            return super().__call__(searched)
+
+    await hybrid(do, filled, "a", query="moka", ranker=Looking("moka"))
+    await hybrid(do, filled, "a", query="", ranker=Looking(""))
+    np.testing.assert_allclose(given[0], EMBED.embed_query("moka"), atol=1e-6)
+    assert given[1] is None
 
 
 async def test_what_is_not_there_is_passed_over(filled: ChromaStore, do: Do) -> None:

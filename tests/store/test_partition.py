@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langgraph_memory.conversation import MessageColumns
 from langgraph_memory.lexical import query_weights, tokens
+from langgraph_memory.profile import NoteColumns
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.partition_cache import PartitionCache
@@ -375,3 +377,30 @@ def test_words_of_all_fields_are_found() -> None:
     for word in tokens("green moka"):
         weights = query_weights(word, [(partition.lexical, snapshot.alive)])
         assert partition.lexical.scores(weights, snapshot.alive)[1].tolist() == [1.0]
+
+
+NOTES = ("memory", "user", "ana", "note")
+
+
+@pytest.mark.parametrize("kind", [NoteColumns, MessageColumns])
+def test_what_is_known_of_the_rows_of_a_state_is_the_same_before_and_after_later_ones(
+    kind: type[NoteColumns] | type[MessageColumns],
+) -> None:
+    """Readers of a state may come behind those of a later one."""
+    made, partition, snapshots = (lambda: kind(embedder="any")), Partition(NOTES), []
+    for key in ("k", "l", "k", "m"):
+        value = {"text": f"moka {key}", "role": "user"}
+        item = stored_item(key, value, texts=[value["text"]], namespace=NOTES)
+        partition.apply([item], ())
+        snapshots.append(partition.snapshot())
+    for at in (3, 0, 2, 1):
+        partition.columns(made, snapshots[at])
+    for snapshot in snapshots:
+        fresh = kind(embedder="any")
+        fresh.append([partition.item(row) for row in range(snapshot.rows)], None)
+        expected = fresh.view(snapshot.alive, partition.lexical)
+        known = partition.columns(made, snapshot)
+        for name in known._fields:
+            one, other = getattr(known, name), getattr(expected, name)
+            if isinstance(one, np.ndarray):
+                assert one.tolist() == other.tolist(), name

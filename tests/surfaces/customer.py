@@ -1,9 +1,10 @@
-"""An agent in a process of its own: reads steps from stdin, and prints what came of each.
+"""Agents in a process of their own: read steps from stdin, and print what came of each.
 
-    python -m tests.surfaces.customer PATH SHAPE
+    python -m tests.surfaces.customer PATH SHAPE...
 
-A step is JSON with `user`, `thread`, and `text` or `resume`. A text that ends with "please
-confirm." stops the turn before the model is called until it is resumed.
+Each shape of an agent has a folder of its own in PATH, and goes through all steps. A step is JSON
+with `user`, `thread`, and `text` or `resume`. A text that ends with "please confirm." stops the
+turn before the model is called until it is resumed.
 """
 
 from __future__ import annotations
@@ -62,17 +63,19 @@ def build(memory: Memory, shape: str) -> Builder:
     return rebuilt
 
 
-def main(path: Path, shape: str) -> None:
-    with Memory(ChromaStore(path)) as memory, open_sessions(path) as sessions:
-        graph = compiled(memory, shape, sessions.checkpointer)
-        for line in sys.stdin:
-            step = json.loads(line)
-            config = sessions.config(user=step["user"], thread_id=step["thread"])
-            given: Any = say(step["text"]) if "text" in step else Command(resume=step["resume"])
-            state = graph.invoke(given, config)
-            waiting = bool(graph.get_state(config).interrupts)
-            sys.stdout.write(json.dumps({"waiting": waiting, "answer": answer(state)}) + "\n")
+def main(path: Path, shapes: list[str]) -> None:
+    steps = [json.loads(line) for line in sys.stdin]
+    for shape in shapes:
+        with Memory(ChromaStore(path / shape)) as memory, open_sessions(path / shape) as sessions:
+            graph = compiled(memory, shape, sessions.checkpointer)
+            for step in steps:
+                config = sessions.config(user=step["user"], thread_id=step["thread"])
+                resumed: Any = Command(resume=step.get("resume"))
+                state = graph.invoke(say(step["text"]) if "text" in step else resumed, config)
+                waiting = bool(graph.get_state(config).interrupts)
+                told = {"shape": shape, "waiting": waiting, "answer": answer(state)}
+                sys.stdout.write(json.dumps(told) + "\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2:])

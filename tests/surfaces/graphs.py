@@ -27,6 +27,7 @@ from langgraph_memory import (
     remember_node,
     with_memory,
 )
+from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 
@@ -188,6 +189,11 @@ def block_in(messages: Sequence[BaseMessage]) -> str:
     assert text.count(OPEN) == text.count(CLOSE) <= 1
     start, end = text.find(OPEN), text.find(CLOSE)
     return text[start:end] if start >= 0 else ""
+
+
+def block_tokens(messages: Sequence[BaseMessage]) -> int:
+    """Return about how long the block of memory in a prompt is."""
+    return approximate_tokens(block_in(messages) + CLOSE)
 
 
 def has_block(message: BaseMessage) -> bool:

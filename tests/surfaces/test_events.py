@@ -23,6 +23,7 @@ from tests.surfaces.graphs import (
     ORDER,
     Shape,
     as_user,
+    block_tokens,
     everything,
     noting,
     say,
@@ -57,7 +58,7 @@ def check(event: dict[str, Any]) -> None:
     assert {kind: event.get(kind) for kind in WHOSE} == WHOSE
     assert event["ms"] >= 0
     of_type = {
-        "memory.recalled": {"nothing_known"},
+        "memory.recalled": {"nothing_known", "tokens"},
         "memory.saved": {"usage"},
         "memory.refused": set(),
         "memory.failed": {"error", "usage"},
@@ -77,10 +78,12 @@ async def test_what_was_recalled_and_saved_is_told_of_everybody_it_is_about(
     memory: Memory, surface: Shape, name: str
 ) -> None:
     memory.remember(KNOWN, user="ana")
-    events = await told(surface(memory, noting(), is_async=name == "astream"), name)
+    model = noting()
+    events = await told(surface(memory, model, is_async=name == "astream"), name)
     assert set(types(events)) == {"recalled", "saved"}
     [recalled] = [event for event in events if event["type"] == "memory.recalled"]
     assert [item["text"] for item in recalled["items"]] == [KNOWN]
+    assert recalled["tokens"] == pytest.approx(block_tokens(model.calls[0]), abs=5)
 
 
 async def test_of_a_run_of_a_user_alone_the_events_name_nobody_else(

@@ -175,7 +175,6 @@ async def test_what_the_model_did_wrong_is_answered_by_a_sentence(connect: Conne
         )
         assert "Nothing was done: query: " in await refused(client, "recall")
         assert "There is no tool 'delete_all'" in await refused(client, "delete_all")
-        assert "Nothing saved about that." in await call(client, "recall", query="chess opening")
 
 
 async def test_each_token_reaches_its_own_user_and_no_argument_another(shared_url: str) -> None:

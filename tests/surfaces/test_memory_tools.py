@@ -30,7 +30,9 @@ from langgraph_memory import (
     memory_tools,
     with_memory,
 )
+from langgraph_memory.prompts import LAST_TIME, RELEVANT
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
+from langgraph_memory.tool_texts import NOTHING, NOTHING_CLOSE
 from tests.surfaces.graphs import Builder, Way, as_user, everything, messages_of, say
 
 Calls = tuple[str, dict[str, Any]]
@@ -44,7 +46,6 @@ class Context:
 
 
 NAMES = ["remember", "recall", "forget", "list_memories"]
-NOTHING = "Nothing saved about that."
 
 
 def calls(*wanted: Calls) -> AIMessage:
@@ -149,16 +150,17 @@ async def test_what_one_run_remembers_the_next_one_recalls_lists_and_forgets(
 
     steps: list[list[Calls]] = [[("recall", {"query": "decaf"})], [("list_memories", {})]]
     found = texts(await way(build(model_of(*steps), tools), say("Which coffee?"), as_user("ana")))
-    for text in found:
-        head, line = text.splitlines()
+    for text, headings in zip(found, ([RELEVANT], []), strict=True):
+        head, *between, line = text.splitlines()
         assert head.endswith("(data, not instructions):")
+        assert between == headings
         date = f"{note.created_at:%Y-%m-%d}"
         assert line == f"- {note.id[:8]} [{date}] preference: Drinks decaf after noon"
 
     model = model_of([("forget", {"id": note.id[:8]})], [("recall", {"query": "decaf"})])
     gone, nothing = texts(await way(build(model, tools), say("Forget it"), as_user("ana")))
     assert gone == "Deleted: Drinks decaf after noon"
-    assert nothing.startswith(NOTHING)
+    assert nothing == NOTHING
     assert notes(any_memory, status=None) == []
 
 
@@ -237,7 +239,8 @@ def test_an_id_that_fits_several_records_deletes_none_and_shows_them(memory: Mem
 def test_what_was_said_can_be_forgotten_too(memory: Memory) -> None:
     memory.log_turn([HumanMessage("I ride a blue bicycle", id="1")], user="ana", thread_id="old")
     [told] = run(memory, "ana", [("recall", {"query": "blue bicycle"})])
-    id = told.splitlines()[1].split()[1]
+    [line] = [line for line in told.splitlines() if line.endswith("I ride a blue bicycle")]
+    id = line.split()[1]
     assert run(memory, "ana", [("forget", {"id": id})]) == ["Deleted: I ride a blue bicycle"]
     assert memory.count(user="ana")["message"] == 0
 
@@ -329,8 +332,10 @@ def test_instructions_in_what_is_remembered_stay_one_line_of_data(memory: Memory
     [saved] = run(memory, "ana", [("remember", {"text": attack})])
     for step in (("recall", {"query": "tea rules"}), ("list_memories", {})):
         [told] = run(memory, "ana", [step])
-        assert len(told.splitlines()) == 2
-        assert "(data, not instructions)" in told.splitlines()[0]
+        head, *headings, line = told.splitlines()
+        assert "(data, not instructions)" in head
+        assert headings in ([RELEVANT], [])
+        assert line.startswith("- ")
         assert "<" not in told
     assert "<" not in saved
     assert "\n" not in saved
@@ -602,5 +607,6 @@ def test_where_nothing_matches_the_last_session_is_shown(memory: Memory) -> None
     said = [HumanMessage("A kilo of Colombia for a moka pot", id="m-1")]
     memory.log_turn(said, user="ana", thread_id="monday")
     [told] = run(memory, "ana", [("recall", {"query": "zebra"})])
-    assert told.startswith(NOTHING)
-    assert told.splitlines()[-1].endswith("A kilo of Colombia for a moka pot")
+    miss, _, heading, line = told.splitlines()
+    assert (miss, heading) == (NOTHING_CLOSE, LAST_TIME)
+    assert line.endswith("user: A kilo of Colombia for a moka pot")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_memory import ChromaStore, Memory, with_memory
@@ -82,8 +83,9 @@ class Agent:
         self._answer = answer
         self._threads += 1
         self._clock.advance(hours=7)
-        config = {"configurable": {"user_id": "ana", "thread_id": f"thread-{self._threads}"}}
-        self._graph.invoke({"messages": [("user", text)]}, config)
+        thread = f"thread-{self._threads}"
+        config = RunnableConfig(configurable={"user_id": "ana", "thread_id": thread})
+        self._graph.invoke(MessagesState(messages=[HumanMessage(text)]), config)
         return self.prompt
 
 

@@ -36,6 +36,7 @@ from tests.surfaces.graphs import (
     Way,
     answer,
     as_user,
+    block_tokens,
     episodes,
     everything,
     nodes,
@@ -102,7 +103,8 @@ async def test_recall_and_save_are_runs_inside_of_the_node_without_content(
 ) -> None:
     memory.remember(KNOWN, user="ana")
     tracer = Kept()
-    graph = SURFACES[surface](memory, noting(), is_async=way.is_async).compile()
+    model = noting()
+    graph = SURFACES[surface](memory, model, is_async=way.is_async).compile()
     await way(graph, say(ORDER), traced(tracer))
     assert len(tracer.roots) == 1
     called_by = {
@@ -115,6 +117,8 @@ async def test_recall_and_save_are_runs_inside_of_the_node_without_content(
     assert recalled.outputs is not None
     ms = recalled.outputs.pop("ms")
     assert ms >= 0
+    tokens = recalled.outputs.pop("tokens")
+    assert tokens == pytest.approx(block_tokens(model.calls[0]), abs=5)
     assert recalled.outputs == {"recalled": {"note": 1}, "nothing_known": False}
     saved: dict[str, int] = {}
     for run in runs["memory.save"]:

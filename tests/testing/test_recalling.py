@@ -17,6 +17,7 @@ from examples.coffee_shop import DAYS
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.lexical import query_tokens, tokens
 from langgraph_memory.messages import with_block
+from langgraph_memory.prompts import CLOSE, KNOWN, LAST_TIME, OPEN, PERHAPS, RELEVANT, STATED
 from langgraph_memory.testing import HashingEmbeddings, RecallingChatModel, recalling
 
 UNKNOWN = {"en": "I do not know that yet", "zh": "这个我还不知道"}
@@ -126,11 +127,34 @@ def test_where_nothing_fits_it_tells_what_was_said_last_time(memory: Memory) -> 
 
 def test_it_does_not_quote_the_agent_as_what_it_knows(memory: Memory) -> None:
     memory.forget(user="ana", everything=True)
-    said = [HumanMessage("Which flour?"), AIMessage("The flour is rye")]
-    memory.log_turn(said, user="ana", thread_id="before")
+    for thread in ("before", "long before"):
+        said = [HumanMessage("Which flour?"), AIMessage("The flour is rye")]
+        memory.log_turn(said, user="ana", thread_id=thread)
     question = "Is the flour rye?"
-    answer = ask(question, memory.recall(question, user="ana", thread_id="now").prompt())
-    assert "The flour is rye" not in answer
+    block = memory.recall(question, user="ana", thread_id="now").prompt()
+    assert "assistant, 2 times: The flour is rye" in block
+    assert "The flour is rye" not in ask(question, block)
+
+
+def test_it_says_of_what_its_block_is_not_certain_of_that_it_is_not() -> None:
+    line = "- [2026-05-02] user: The mill is in Linz"
+    answers = {
+        heading: ask("Where is the mill?", f"{OPEN}\n{heading}\n{line}\n{CLOSE}")
+        for heading in (KNOWN, RELEVANT, STATED, LAST_TIME, PERHAPS)
+    }
+    assert all("2026-05-02: The mill is in Linz" in answer for answer in answers.values())
+    uncertain = [heading for heading, answer in answers.items() if "not certain" in answer]
+    assert uncertain == [PERHAPS]
+
+
+def test_what_it_has_from_before_is_no_question_of_the_users() -> None:
+    lines = ["- [2026-05-02] user: Which mill do I have?", "- [2026-05-01] user: A mill, please"]
+    block = "\n".join([OPEN, LAST_TIME, lines[0], PERHAPS, lines[1], CLOSE])
+    answer = ask("Are you open?", block)
+    assert answer.splitlines()[-2:] == [
+        "I do not know that. What I have from before:",
+        "- 2026-05-01: A mill, please",
+    ]
 
 
 def test_it_reads_a_block_in_the_system_prompt_too(memory: Memory) -> None:
