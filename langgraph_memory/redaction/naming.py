@@ -37,7 +37,9 @@ class Name(NamedTuple):
     @property
     def is_password(self) -> bool:
         """Whether its value may be any word."""
-        return self.word in _PASSWORDS or (self.word == "secret" and self.is_variable)
+        if self.word in _PASSWORDS:
+            return True
+        return self.is_variable if self.word == "secret" else self.is_queried
 
     @property
     def is_phrase(self) -> bool:
@@ -60,6 +62,12 @@ class Name(NamedTuple):
     def is_word(self) -> bool:
         """Whether it stands in a sentence, and not in an address or an expression."""
         return self.begin == 0 or self.text[self.begin - 1] not in "/=?&.$@\\"
+
+    @property
+    def is_queried(self) -> bool:
+        """Whether it is a key or token among the parameters of a URL."""
+        before = self.text[max(0, self.begin - 1) : self.begin]
+        return before in ("?", "&") and self.word not in BARE
 
     @property
     def is_variable(self) -> bool:
