@@ -43,6 +43,7 @@ from langgraph_memory.scope import (
     readers,
     writer,
 )
+from langgraph_memory.sessions import Sessions
 from langgraph_memory.splitting import language_of
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -340,6 +341,21 @@ def forgotten(
         None if text is None else checks.text("text", text, redact),
         None if source is None else _source(source, redact),
     )
+
+
+def erased(user: object, sessions: object, later: object) -> list[Owner]:
+    """Return whom to erase, each once; refuse what are no sessions."""
+    if sessions is not None and not isinstance(sessions, Sessions):
+        raise ConfigurationError(
+            f"sessions= takes what open_sessions returns, or None to leave threads alone, got "
+            f"{type(sessions).__name__}"
+        )
+    checks.flag("later", later)
+    several = isinstance(user, Iterable) and not isinstance(user, str)
+    users = list(user) if several else [user]  # type: ignore[call-overload]
+    if not users:
+        raise ConfigurationError("user= names nobody to erase")
+    return list(dict.fromkeys(Owner("user", check_id("user", each)) for each in users))
 
 
 def _source(source: object, redact: Redact) -> str:

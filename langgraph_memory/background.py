@@ -14,7 +14,7 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
@@ -234,6 +234,25 @@ class Worker:
                 _listed(left),
             )
 
+    def discard(self, users: Collection[str], store: int, timeout: float) -> None:
+        """Give up the work about some users that waits, and wait for what of it runs.
+
+        Args:
+            users: Their ids.
+            store: The `id` of the store that it is about.
+            timeout: For how many seconds it waits.
+        """
+
+        def is_theirs(key: Key) -> bool:
+            return key.user in users and key.store == store
+
+        with self._changed:
+            for key in [key for key in self._waiting if is_theirs(key)]:
+                del self._waiting[key]
+            self._changed.notify_all()
+            if not self._is_mine():
+                self._changed.wait_for(lambda: not any(map(is_theirs, self._running)), timeout)
+
     def _is_done(self, last: int) -> bool:
         with self._changed:
             jobs: list[Any] = [*self._waiting.values(), *self._running.values()]
@@ -251,6 +270,12 @@ def _listed(keys: Iterable[Key], most: int = 5) -> str:
 
 
 _WORKERS: WeakSet[Worker] = WeakSet()
+
+
+def discard_work(users: Collection[str], store: object) -> None:
+    """Give up all work about some users in a store, whichever memory asked for it."""
+    for worker in list(_WORKERS):
+        worker.discard(users, id(store), DRAIN_SECONDS)
 
 
 def _drain_all() -> None:

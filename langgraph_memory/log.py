@@ -8,7 +8,7 @@ another text it is what was said there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -54,18 +54,32 @@ class Log:
             for where in (namespace, forgotten(namespace))
         ]
 
-    def records(self, found: Sequence[Any], now: datetime, redact: Redact) -> list[Message]:
+    @property
+    def ids(self) -> list[str]:
+        """The ids that the records of its messages may have."""
+        return list(dict.fromkeys(id for _, message in self.said for id in self._ids(message)))
+
+    def records(
+        self,
+        found: Sequence[Any],
+        now: datetime,
+        redact: Redact,
+        erased: Collection[str] = (),
+    ) -> list[Message]:
         """Return the records that are to be written: of messages that are new, or edited.
 
         Args:
             found: The store's answers to `read_ops`.
             now: The present moment.
             redact: Takes secrets out of a text.
+            erased: The ids of records that were erased with their user.
         """
         answers = iter(found)
         records = []
         for position, message in self.said:
             places = [_Place(id, next(answers), next(answers)) for id in self._ids(message)]
+            if any(place.id in erased for place in places):
+                continue
             kept, id = self._place_of(message, places, redact)
             if id is not None:
                 records.append(self._record(id, position, message, now, redact))

@@ -20,6 +20,7 @@ from langgraph_memory.retention import check_retention, check_store
 from langgraph_memory.rewriting import Rewrite
 from langgraph_memory.task_rule import IsTask
 from langgraph_memory.verbs.episodes import Episodes
+from langgraph_memory.verbs.erasing import Erasing
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
 from langgraph_memory.verbs.reading import Reading
@@ -27,7 +28,7 @@ from langgraph_memory.verbs.turns import Turns
 from langgraph_memory.verbs.upkeep import Upkeep
 
 
-class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
+class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
     """Long-term memory of users, projects and agents.
 
     Args:

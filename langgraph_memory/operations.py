@@ -93,9 +93,14 @@ def retire_ops(messages: Sequence[Message]) -> list[PutOp]:
     return [*gone, *map(mark_op, messages)]
 
 
-def mark_read_ops(owner: Owner, thread_id: str, message_id: str) -> list[GetOp]:
-    """Return the operations that read the marks which a message may have."""
-    ids = {Message.id_in(thread_id, message_id), Message.id_of(thread_id, message_id)}
+def message_ids(thread_id: str, message_id: str) -> list[str]:
+    """Return the ids that the record of a message may have."""
+    ids = (Message.id_in(thread_id, message_id), Message.id_of(thread_id, message_id))
+    return list(dict.fromkeys(ids))
+
+
+def mark_read_ops(owner: Owner, ids: Sequence[str]) -> list[GetOp]:
+    """Return the operations that read the marks which some messages may have."""
     return [get_op(forgotten(owner.namespace("message")), id) for id in ids]
 
 
@@ -303,13 +308,21 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
 # -- everything of an owner --
 
 
-class Erasure:
-    """The deletion of all that an owner has, of whatever type."""
+class Deletion:
+    """The deletion of all that an owner has, of whatever type.
 
-    def __init__(self, owner: Owner, hybrid: bool) -> None:
+    Args:
+        owner: Whose records.
+        hybrid: Whether the store takes `NewestOp`.
+        whole: Whether the marks of what was forgotten go too, and none are made.
+    """
+
+    def __init__(self, owner: Owner, hybrid: bool, *, whole: bool = False) -> None:
         self._root = (ROOT, owner.kind, encode_label(owner.id))
         self._hybrid = hybrid
-        self._namespaces: list[Namespace] = []
+        self._whole = whole
+        self.namespaces: list[Namespace] = []
+        """Those that were listed last."""
         self._deleted: Counter[tuple[Namespace, str]] = Counter()
 
     @property
@@ -321,32 +334,39 @@ class Erasure:
         """Return the operations that bring all items of the namespaces that were listed."""
         # A store may take a label for a pattern, and list what is another owner's.
         own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
-        self._namespaces = [ns for ns in own if ns[-1] != forgotten(ns)[-1]]
-        return all_ops(self._namespaces, self._hybrid)
+        self.namespaces = [ns for ns in own if self._whole or ns[-1] != forgotten(ns)[-1]]
+        return all_ops(self.namespaces, self._hybrid)
 
-    def delete_ops(self, results: Sequence[Any]) -> list[PutOp]:
-        """Return the operations that delete these items; none when there is nothing left.
+    def items(self, results: Sequence[Any]) -> list[Any]:
+        """Return the items among the store's answers that are the owner's."""
+        return [
+            item
+            for namespace, items in zip(self.namespaces, results, strict=True)
+            for item in lying_in(namespace, items)
+        ]
+
+    def delete_ops(self, items: Sequence[Any]) -> list[PutOp]:
+        """Return the operations that delete items; none when there is nothing left.
 
         Raises:
             StoreError: If the store still holds what it was told to delete.
         """
-        addresses = [
-            (namespace, item.key)
-            for namespace, items in zip(self._namespaces, results, strict=True)
-            for item in items
-            if tuple(item.namespace) == namespace
-        ]
+        addresses = [(tuple(item.namespace), item.key) for item in items]
         self._deleted.update(addresses)
         if any(self._deleted[address] > _MOST_DELETIONS for address in addresses):
             raise StoreError(
                 "the store still holds what it was told to delete, or others keep writing it"
             )
+        if self._whole:
+            return [PutOp(namespace, key, None) for namespace, key in addresses]
         return [op for address in addresses for op in _forget(*address)]
 
     @property
     def receipt(self) -> Receipt:
         """What was deleted."""
-        counts: dict[str, int] = {}
-        for namespace, _ in self._deleted:
-            counts[namespace[-1]] = counts.get(namespace[-1], 0) + 1
-        return Receipt(tuple(key for _, key in self._deleted), counts)
+        marks = [key for namespace, key in self._deleted if namespace[-1] == forgotten(())[-1]]
+        records = [address for address in self._deleted if address[0][-1] != forgotten(())[-1]]
+        counts = Counter(namespace[-1] for namespace, _ in records)
+        if marks:
+            counts["mark"] = len(marks)
+        return Receipt(tuple(key for _, key in records), dict(counts))

@@ -71,6 +71,7 @@ class PostgresThreads(Threads):
     TABLES = ("checkpoints", "checkpoint_writes", "checkpoint_blobs")
     SHARED = " FOR KEY SHARE"  # a title may be written meanwhile
     ALONE = " FOR UPDATE"
+    ELSEWHERE = "a Postgres database"
 
     def __init__(self, url: str, busy_timeout: float) -> None:
         super().__init__(place_of(url))
@@ -133,6 +134,9 @@ class PostgresThreads(Threads):
             PostgresSaver(conn).setup()
             self.pool.open()
             super().create()
+
+    def scour(self) -> None:
+        """Nothing: Postgres overwrites with its own vacuum."""
 
     def shrink(self) -> None:
         """Nothing: Postgres does so when it is idle."""

@@ -525,6 +525,41 @@ class Change(Generic[Changed_co]):
         return self.record.change_id if isinstance(self.record, Note) else self.record.id
 
 
+Tie = Literal["source", "same", "drawn"]
+"""How a record is tied to a deleted one: as a `source` of it, by saying the `same`, or as what was
+`drawn` from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """A record that is not deleted and still says, or may say, what was deleted."""
+
+    record: Record
+    tie: Tie
+    """How it is tied to what was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What became of the bytes of erased users, and of all that is not theirs."""
+
+    others: tuple[int, int] = (0, 0)
+    """How many records of others there were before, and are afterwards."""
+    marks: int = 0
+    """Salted digests that stay, so that an old thread does not bring back what was erased."""
+    pending: bool = False
+    """Whether the files of the memory are overwritten and searched at the next opening."""
+    closed: float = 0.0
+    """For how many seconds reads and writes of all users had to wait."""
+    verified: bool = False
+    """Whether all files of the memory, and of the sessions if there are any, were searched."""
+    found: Mapping[str, int] = field(default_factory=dict)
+    """How often an id, a text or a vector of them was found afterwards, by file; empty if nowhere.
+    Not looked for are texts of less than eight bytes."""
+    unverified: tuple[str, ...] = ()
+    """What was not searched, and why, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What was deleted."""
@@ -532,7 +567,16 @@ class Receipt:
     ids: tuple[str, ...] = ()
     """Ids of the records."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """How many records of each type."""
+    """How many records of each type; of `erase`, also of threads (`session`) and of marks of what
+    was forgotten before (`mark`)."""
+    also: tuple[Also, ...] = ()
+    """What else says what a deleted note said, and is not deleted: messages, episodes, lessons and
+    other notes, documents."""
+    given: tuple[Note | Source, ...] = ()
+    """Of `erase`: what the users gave to projects and agents. It is theirs, and stays; to delete it
+    too is for you to decide."""
+    erased: Erased | None = None
+    """Of `erase`: what became of the files."""
 
 
 _MONTHS = (

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Self
 from uuid import uuid4
 
@@ -212,6 +213,36 @@ class Sessions:
         """
         return self._open().threads.remove(user_of(user), thread_of(thread_id))
 
+    def delete_all(self, user: str | int) -> builtins.list[Session]:
+        """Delete all threads of a user in one transaction, and overwrite them in the files.
+
+        `Memory.erase` does this, and deletes what memory has of the user.
+
+        Returns:
+            The threads, as they were.
+        """
+        return self._open().threads.remove_all(user_of(user))
+
+    def scour(self) -> None:
+        """Leave nothing of what was deleted in the files, also of what others deleted.
+
+        All is written anew, as long as nobody writes. Of Postgres its own vacuum does this.
+
+        Raises:
+            StoreError: If other processes keep the file locked.
+        """
+        self._open().threads.scour()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the threads may lie in; none in a database of another kind."""
+        return self._open().threads.files
+
+    @property
+    def elsewhere(self) -> str:
+        """Where the threads lie if that is no file, in words."""
+        return self._open().threads.ELSEWHERE
+
     def adopt(self, user: str | int, thread_id: str | int) -> bool:
         """Give a user a thread that a plain saver of LangGraph's wrote into this database.
 
@@ -236,6 +267,8 @@ class Sessions:
     afork = in_thread(fork)
     aprune = in_thread(prune)
     adelete = in_thread(delete)
+    adelete_all = in_thread(delete_all)
+    ascour = in_thread(scour)
     aadopt = in_thread(adopt)
     aclose = in_thread(close)
 

@@ -87,6 +87,18 @@ class SqliteThreads(Threads):
             finally:
                 self._wait_at_most(self._busy_timeout)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        if self.place == ":memory:":
+            return ()
+        return tuple(Path(f"{self.place}{end}") for end in ("", "-wal", "-shm", "-journal"))
+
+    def scour(self) -> None:
+        """Write the file anew; pages keep old bytes between rows, which others may have left."""
+        with self._lock, sqlite_errors(self.place):
+            self.conn.execute("VACUUM")
+        self.shrink()
+
     def _wait_at_most(self, seconds: float) -> None:
         self.conn.execute(f"PRAGMA busy_timeout = {ceil(1000 * seconds)}")
 

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
+from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from langgraph_memory.clock import parse_time, utc_now
@@ -80,6 +81,7 @@ class Threads(ABC):
         TABLES: All tables of the saver.
         SHARED: Ends a statement that keeps a claim from being deleted, until the transaction ends.
         ALONE: Ends one that keeps all other writers from the thread.
+        ELSEWHERE: Where they lie if not in files of this machine, in words.
     """
 
     MARK: ClassVar[str] = "?"
@@ -88,6 +90,7 @@ class Threads(ABC):
     TABLES: ClassVar[Sequence[str]]
     SHARED: ClassVar[str] = ""
     ALONE: ClassVar[str] = ""
+    ELSEWHERE: ClassVar[str] = ""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -114,6 +117,15 @@ class Threads(ABC):
     @abstractmethod
     def shrink(self) -> None:
         """Give back the room of what was deleted, where the database does not do so itself."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that hold them, if they lie in files that can be read."""
+        return ()
+
+    @abstractmethod
+    def scour(self) -> None:
+        """Leave no byte of what was deleted, where the database can do so."""
 
     # -- whose a thread is -----------------------------------------------------------------------
 
@@ -187,10 +199,25 @@ class Threads(ABC):
             self._owner(conn, thread, self.ALONE)
             if user is not None and not self.admit(user, thread, claim=False):
                 return False
-            for table in (*self.TABLES, "threads"):
-                self._run(conn, f"DELETE FROM {table} WHERE thread_id = ?", thread)
+            self._remove(conn, thread)
         self.shrink()
         return True
+
+    def remove_all(self, user: str) -> list[Session]:
+        """Delete all threads of a user; return them as they were."""
+        with self.transaction(write=True) as conn:
+            gone = self.of(user)
+            for session in gone:
+                self._remove(conn, session.thread_id)
+        if gone:
+            self.shrink()
+        return gone
+
+    def _remove(self, conn: Connection, thread: str) -> None:
+        """Delete all rows of a thread, within a transaction."""
+        self._owner(conn, thread, self.ALONE)
+        for table in (*self.TABLES, "threads"):
+            self._run(conn, f"DELETE FROM {table} WHERE thread_id = ?", thread)
 
     # -- copies and old checkpoints --------------------------------------------------------------
 

@@ -6,12 +6,13 @@ A batch is planned (pure), embedded (sync or async), and then read and written b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -28,6 +29,7 @@ from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.collection import Collection
+from langgraph_memory.store.erasing import Overwritten, overwrite
 from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
 from langgraph_memory.store.opening import (
     open_client,
@@ -38,8 +40,11 @@ from langgraph_memory.store.opening import (
 )
 from langgraph_memory.store.ops import HybridOp, NewestOp
 from langgraph_memory.store.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
+from langgraph_memory.store.pending_erasure import add_pending
 from langgraph_memory.store.planning import Plan, labels, plan, writes
 from langgraph_memory.store.reading import Reader
+from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.searching import Sought, search
 from langgraph_memory.store.server import is_url
 
 T = TypeVar("T")
@@ -240,6 +245,53 @@ class ChromaStore(BaseStore):
     async def apurge(self, namespace_prefix: tuple[str, ...]) -> int:
         """Async form of `purge`."""
         return await self._in_writer(self.purge, namespace_prefix)
+
+    # -- erasing users: what `Memory.erase` asks of a store --
+
+    supports_erasing = True
+    """Whether it has the methods below."""
+
+    def vectors(self, namespaces: Sequence[Namespace]) -> Iterable[Vectors]:
+        """Yield the vectors of some namespaces, in arrays of shape `(rows, dimensions)`."""
+        return self._open.vectors(namespaces)
+
+    def count_beside(self, namespaces: Sequence[Namespace]) -> int:
+        """Return how many items lie elsewhere than in some namespaces."""
+        return self._open.count_beside(namespaces)
+
+    def wipe(self, namespaces: Sequence[Namespace], user: str) -> None:
+        """Delete the rows that are left of a user whose items are deleted: broken ones, and names.
+
+        Raises:
+            StoreError: If Chroma fails.
+        """
+        self._open.wipe(namespaces, user)
+
+    def overwrite(
+        self, users: Sequence[str], sought: Sought, files: Sequence[Path], *, later: bool
+    ) -> Overwritten:
+        """Overwrite what the directory's files hold of users whose items are gone; search for it.
+
+        Nothing is read or written by others meanwhile.
+
+        Args:
+            users: Their ids.
+            sought: What is searched for.
+            files: Others to search, too.
+            later: Whether this is left to the next opening.
+
+        Raises:
+            StoreError: If it fails. It is tried again at the next opening.
+        """
+        collection = self._open
+        if collection.folder is None:
+            return Overwritten(search(None, files, sought), elsewhere=collection.elsewhere)
+        if later:
+            add_pending(collection.folder.lock.directory, users)
+            return Overwritten(search(None, files, sought), pending=True)
+        began = perf_counter()
+        found = collection.aside(lambda folder: overwrite(folder.lock, users, sought, files))
+        return Overwritten(found, perf_counter() - began)
 
     # -- lifecycle --
 

@@ -48,6 +48,11 @@ class ChromaRows:
         """So many rows Chroma writes at once."""
         self._check_layout()
 
+    def use(self, client: Any) -> None:
+        """Go on with another client, on which the collection may have been made anew."""
+        self._client = client
+        self._collection = self._call("opening the collection", self._open)
+
     @property
     def metadata(self) -> Mapping[str, Any]:
         """What is stored with the collection itself."""

@@ -16,7 +16,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from langgraph_memory.embedding import (
     Fingerprint,
@@ -26,6 +29,7 @@ from langgraph_memory.embedding import (
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.chroma_rows import ChromaRows, cut
 from langgraph_memory.store.expiry import Prolonged
+from langgraph_memory.store.folder import Folder
 from langgraph_memory.store.large import LargeReader, Scope, ScopeName, under
 from langgraph_memory.store.loading import (
     TooLargeError,
@@ -38,6 +42,7 @@ from langgraph_memory.store.loading import (
 from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.partition_cache import Limits, PartitionCache
 from langgraph_memory.store.rows import (
+    BESIDE_ITEMS,
     Address,
     Namespace,
     StoredItem,
@@ -59,6 +64,7 @@ from langgraph_memory.store.writing import (
 )
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 Pair = tuple[Partition, Snapshot]
 Source = Sequence[Pair] | LargeReader
 """Where an operation looks: partitions in memory, or what is too large for that."""
@@ -81,14 +87,24 @@ class Collection:
         limits: How much is kept in memory.
         on_close: Called at the end.
         order: A number that is not below that of any item, in nanoseconds since 1970.
+        folder: The directory that it lies in, if this process alone has it open.
+        elsewhere: Where else it lies, in words; empty if it is in memory alone.
     """
 
     def __init__(
-        self, rows: ChromaRows, limits: Limits, on_close: Callable[[], object], order: int = 0
+        self,
+        rows: ChromaRows,
+        limits: Limits,
+        on_close: Callable[[], object],
+        order: int = 0,
+        folder: Folder | None = None,
+        elsewhere: str = "",
     ) -> None:
         self._rows = rows
         self._limits = limits
         self._on_close = on_close
+        self.folder = folder
+        self.elsewhere = elsewhere
         self._order = order  # of the latest write; goes on from there if the clock is set back
         self._process = os.getpid()
         self._lock = threading.RLock()
@@ -217,6 +233,66 @@ class Collection:
                 for namespace in self.namespaces(prefix)
                 for item in list(item_envelopes(self._rows, {"part": part_of(namespace)}))
             )
+
+    # -- erasing --
+
+    def vectors(self, namespaces: Iterable[Namespace]) -> Iterator[NDArray[np.float32]]:
+        """Yield the vectors of all rows of some namespaces, an array of `(rows, dimensions)` each.
+
+        They are yielded as Chroma gives them, which is nearly as it keeps them.
+        """
+        for parts in cut([part_of(namespace) for namespace in namespaces]):
+            for page in self._rows.pages({"part": {"$in": parts}}, ["embeddings"]):
+                if len(page["ids"]):
+                    yield np.asarray(page["embeddings"], np.float32)
+
+    def count_beside(self, namespaces: Iterable[Namespace]) -> int:
+        """Return how many items lie elsewhere than in some namespaces."""
+        clauses: list[Any] = [{"state": {"$nin": list(BESIDE_ITEMS)}}]
+        parts = cut([part_of(namespace) for namespace in namespaces])
+        clauses += [{"part": {"$nin": page}} for page in parts]
+        where: dict[str, Any] = {"$and": clauses} if len(clauses) > 1 else clauses[0]
+        return len(self._rows.ids(where))
+
+    def wipe(self, namespaces: Sequence[Namespace], user: str) -> None:
+        """Delete what is left of a user in some namespaces when all of their items are deleted.
+
+        Rows that hold no item, and names of namespaces.
+        """
+        with self._lock:
+            self.check_usable()
+            self._wipe([part_of(namespace) for namespace in namespaces], user)
+            self._forget(namespaces)
+
+    def _wipe(self, parts: Sequence[str], user: str) -> None:
+        wheres: list[dict[str, Any]] = [{"part": {"$in": page}} for page in cut(parts)]
+        for where in [*wheres, {"user": user}]:
+            for ids in cut(self._rows.ids(where)):
+                self._rows.delete(ids)
+
+    def aside(self, work: Callable[[Folder], T]) -> T:
+        """Close the folder for Chroma, let something work on its files, and open it again.
+
+        Reads and writes wait meanwhile, and nothing that was in memory before is there afterwards.
+
+        Raises:
+            StoreError: If it cannot be opened again.
+        """
+        assert self.folder is not None
+        with self._lock:
+            self.check_usable()
+            self.flush()
+            with self.publishing:
+                self._cache.clear()
+                self._catalogue = None
+                self._announced.clear()
+                self._large.clear()
+            self.folder.close()
+            try:
+                return work(self.folder)
+            finally:
+                self._rows.use(self.folder.open())
+                self.folder.blank(self._rows)
 
     # -- expiring --
 

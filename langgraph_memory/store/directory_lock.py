@@ -72,6 +72,15 @@ class DirectoryLock:
         """Give the directory back."""
         self._lock.release()
 
+    def inheritable(self) -> tuple[int, ...]:
+        """Return what a child process has to inherit to hold the directory too, until it ends.
+
+        So the directory stays taken if this process is killed while a child writes to it. Where
+        the system knows no such thing there is nothing to inherit.
+        """
+        number = self._lock._context.lock_file_fd
+        return () if number is None or os.name == "nt" else (number,)
+
     def say_checked(self, state: Any) -> None:
         """Note for the next owner, as JSON, in which state the index is known to be whole.
 

@@ -24,7 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from langgraph_memory.errors import StoreError
 from langgraph_memory.store.tables import (
     StoredCollection,
     queued_ids,
@@ -119,6 +121,32 @@ def find_damage(directory: Path, collection: StoredCollection) -> str | None:
     return f"{rows - vectors:,} rows have no vector" if vectors < rows else None
 
 
+def has_index(directory: Path) -> bool:
+    """Whether there is an index with elements in a directory."""
+    return any(directory.glob(f"*-*-*-*-*/{PICKLE}"))
+
+
+def blank_unused(directory: Path) -> None:
+    """Overwrite with zeros what Chroma wrote of indexes that hold no element yet.
+
+    It writes a new index as its memory was allocated, with whatever the process held there before,
+    and reads none of it until there is a pickle.
+
+    Raises:
+        StoreError: If the files cannot be written.
+    """
+    try:
+        for header in directory.glob("*-*-*-*-*/header.bin"):
+            if (header.parent / PICKLE).exists():
+                continue
+            for name in ("data_level0.bin", "length.bin", "link_lists.bin"):
+                file = header.parent / name
+                with file.open("r+b") as opened:
+                    opened.write(bytes(file.stat().st_size))
+    except OSError as error:
+        raise StoreError(f"cannot overwrite unused bytes in {directory}: {error}") from error
+
+
 def rows_and_vectors(directory: Path, collection: StoredCollection) -> tuple[int, int]:
     """Return how many rows there are, and how many of them are in the index or the queue."""
     file = directory / collection.index_segment / PICKLE
@@ -127,6 +155,25 @@ def rows_and_vectors(directory: Path, collection: StoredCollection) -> tuple[int
         rows = row_ids(connection, collection)
         vectors = queued_ids(connection, collection).union(*maps[:1])
     return len(rows), len(rows & vectors)
+
+
+def living_vectors(directory: Path, collection: StoredCollection) -> NDArray[np.float32]:
+    """Return the vectors in the index of a collection, of shape `(rows, dimensions)`.
+
+    None if there are deleted ones among its elements: which these are is not told here.
+    """
+    folder = directory / collection.index_segment
+    none = np.zeros((0, collection.dims), np.float32)
+    header = _Header.read(folder / "header.bin") if (folder / PICKLE).is_file() else None
+    if header is None or not header.fits(collection.dims):
+        return none
+    with reading(directory) as connection:
+        rows = row_ids(connection, collection)
+    indexed = _maps((folder / PICKLE).read_bytes())[0]
+    if len(indexed) != header.elements or not indexed <= rows:
+        return none
+    vectors: NDArray[np.float32] = _elements_of(folder, header, collection.dims)["vector"]
+    return vectors
 
 
 def deleted_and_live(directory: Path, collection: StoredCollection) -> tuple[int, int]:
@@ -189,6 +236,14 @@ def _wrong_vectors(folder: Path, header: _Header, dims: int) -> int:
 
     Ours have length 1, but for those of which an embedder made nothing but zeros.
     """
+    with np.errstate(all="ignore"):
+        vectors = _elements_of(folder, header, dims)["vector"]
+        found = np.stack([np.vecdot(vectors, vectors), np.fromfile(folder / "length.bin", "<f4")])
+        whole = (np.abs(found - 1) < _TOLERANCE).all(axis=0) | (found == 0).all(axis=0)
+    return int((~whole).sum())
+
+
+def _elements_of(folder: Path, header: _Header, dims: int) -> NDArray[np.void]:
     record = np.dtype(
         {
             "names": ["vector"],
@@ -197,11 +252,7 @@ def _wrong_vectors(folder: Path, header: _Header, dims: int) -> int:
             "itemsize": header.record,
         }
     )
-    with np.errstate(all="ignore"):
-        vectors = np.fromfile(folder / "data_level0.bin", record)["vector"]
-        found = np.stack([np.vecdot(vectors, vectors), np.fromfile(folder / "length.bin", "<f4")])
-        whole = (np.abs(found - 1) < _TOLERANCE).all(axis=0) | (found == 0).all(axis=0)
-    return int((~whole).sum())
+    return np.fromfile(folder / "data_level0.bin", record)
 
 
 def _links_whole(content: bytes, header: _Header) -> bool:

@@ -102,6 +102,6 @@ def listed_namespaces(rows: ChromaRows) -> tuple[Namespace, ...]:
         namespace_of(metadata["part"])
         for page in rows.pages({"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"])
         for metadata in page["metadatas"]
-        if not is_empty(metadata)
+        if not is_empty(metadata) and "part" in metadata  # not that of an erased user
     )
     return tuple(sorted(found))

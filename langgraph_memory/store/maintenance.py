@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,10 @@ from langgraph_memory.embedding import Embed, Embedder, fingerprint_from_metadat
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.chroma_rows import COLLECTION
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
+from langgraph_memory.store.erasing import finish_erasure
+from langgraph_memory.store.holdings import unknown_files
 from langgraph_memory.store.index_files import rows_and_vectors
+from langgraph_memory.store.pending_erasure import pending_users
 from langgraph_memory.store.rebuild import Progress, embedded
 from langgraph_memory.store.repair import (
     compact_collection,
@@ -70,11 +73,17 @@ def doctor(
     """
     with _owned(path) as (directory, lock, main):
         damage = examine(directory, main)
-        done: tuple[str, ...] = ()
+        found = [damage] if damage is not None else []
+        done: list[str] = []
         if damage is not None:
             made = repair(directory, main, damage, Embedder(embed), on_progress)
-            done = (f"made {made:,} vectors again",)
-        return _report(lock, damage, *done)
+            done.append(f"made {made:,} vectors again")
+        if waiting := pending_users(directory):
+            found.append(f"bytes of {len(waiting):,} erased users were still to be overwritten")
+            done += [f"overwrote the bytes of {len(finish_erasure(lock)):,} erased users"]
+        if unknown := unknown_files(directory):
+            found.append(f"files that are not the memory's: {', '.join(unknown)}")
+        return _report(lock, found, done)
 
 
 def reembed(
@@ -101,14 +110,14 @@ def reembed(
         damage = damage_since_checked(lock, main)
         known = fingerprint_from_metadata(main.metadata)
         if damage is None and known is not None and fingerprint.matches(known):
-            return _report(lock, None)
+            return _report(lock)
         if damage is not None:
             quarantine(directory, main)
         made = replace_collection(
             directory, fingerprint, embedded(embedder), "Embedding", on_progress
         )
         done = f"made {made:,} vectors with {fingerprint.describe()}"
-        return _report(lock, damage, done)
+        return _report(lock, [damage] if damage else [], [done])
 
 
 def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
@@ -133,7 +142,7 @@ def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
         give_back_space(directory)
         given = before - _size(directory)
         done = f"gave back {given:,} bytes" if given > 0 else "there was nothing to give back"
-        return _report(lock, None, done)
+        return _report(lock, [], [done])
 
 
 @contextmanager
@@ -159,11 +168,11 @@ def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollec
         lock.release()
 
 
-def _report(lock: DirectoryLock, damage: str | None, *done: str) -> Report:
+def _report(lock: DirectoryLock, found: Sequence[str] = (), done: Sequence[str] = ()) -> Report:
     note_whole(lock)
     main = stored(lock.directory, COLLECTION)
     assert main is not None
-    return Report(*rows_and_vectors(lock.directory, main), (damage,) if damage else (), done)
+    return Report(*rows_and_vectors(lock.directory, main), tuple(found), tuple(done))
 
 
 def _size(directory: Path) -> int:

@@ -17,11 +17,13 @@ from typing import Any
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import StoreError, StoreLockedError
 from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
-from langgraph_memory.store.client import persistent_client, settings
+from langgraph_memory.store.client import settings
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
+from langgraph_memory.store.erasing import finish_erasure
+from langgraph_memory.store.folder import Folder, try_to_note_whole
 from langgraph_memory.store.partition_cache import Limits
-from langgraph_memory.store.repair import make_ready, note_whole
+from langgraph_memory.store.repair import make_ready
 from langgraph_memory.store.server import connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
 
@@ -46,32 +48,19 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
             lock.acquire()
             opening.callback(lock.release)
             make_ready(lock, embedder)
-            client = persistent_client(directory)
-            opening.callback(client.close)
+            finish_erasure(lock)
+            folder = Folder(lock)
+            client = folder.open()
+            opening.callback(folder.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
             rows = ChromaRows(client, COLLECTION)
-            collection = Collection(rows, limits, lambda: _close(client, lock), written)
-            _try_to_note_whole(lock)
-            opening.pop_all()  # all went well: they are for `_close` now
+            collection = Collection(rows, limits, folder.give_back, written, folder)
+            folder.blank(rows)
+            try_to_note_whole(lock)
+            opening.pop_all()  # all went well: they are for `give_back` now
             return collection
 
     return _shared(directory, open_new)
-
-
-def _close(client: Any, lock: DirectoryLock) -> None:
-    try:
-        client.close()
-        _try_to_note_whole(lock)
-    finally:
-        lock.release()
-
-
-def _try_to_note_whole(lock: DirectoryLock) -> None:
-    """Say that the index is whole; without it, it is examined at the next opening."""
-    try:
-        note_whole(lock)
-    except StoreError:
-        logger.info("the state of %s could not be noted", lock.directory, exc_info=True)
 
 
 @contextmanager
@@ -111,7 +100,10 @@ def open_client(client: Any, limits: Limits) -> Collection:
         # The collection keeps the client alive, and with it the id by which it is known.
         if is_server(client):
             return ServerCollection(ServerRows(client, COLLECTION), limits, lambda: None)
-        return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)
+        rows = ChromaRows(client, COLLECTION)
+        return Collection(
+            rows, limits, lambda: None, elsewhere="what a client of your own has open"
+        )
 
     return _shared(id(client), open_new)
 

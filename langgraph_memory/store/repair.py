@@ -219,6 +219,7 @@ def give_back_space(directory: Path) -> None:
         for orphan in orphans:
             shutil.rmtree(orphan)
         with closing(sqlite3.connect(directory / DATABASE, isolation_level=None)) as connection:
+            connection.execute("PRAGMA secure_delete = ON")  # pages keep old bytes between rows
             connection.execute("VACUUM")
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"cannot give back the unused space of {directory}: {error}") from error

@@ -42,6 +42,9 @@ Address = tuple[Namespace, str]
 MAX_DEPTH = 256
 """How deeply a value may be nested: Python reads no more than some hundred levels."""
 
+BESIDE_ITEMS = ("vector", "namespace", "emptied", "tombstone")
+"""States of the rows that are no items."""
+
 _EPISODE_FIELDS = ("outcome", "quality_score", "duration_ms", "token_cost")
 _FIELDS = (
     "part",

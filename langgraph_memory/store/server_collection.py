@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_memory.embedding import Fingerprint
-from langgraph_memory.store.chroma_rows import ChromaRows
+from langgraph_memory.store.chroma_rows import ChromaRows, cut
 from langgraph_memory.store.collection import Collection, Reading
 from langgraph_memory.store.large import Scope, ScopeName, under
 from langgraph_memory.store.loading import listed_namespaces, stored_before
@@ -70,7 +70,7 @@ class ServerCollection(Collection):
     def __init__(self, rows: ServerRows, limits: Limits, on_close: Callable[[], object]) -> None:
         self._own = new_writer()
         self._number = 0
-        super().__init__(rows, limits, on_close)
+        super().__init__(rows, limits, on_close, elsewhere="a Chroma server")
 
     def confirm(self, fingerprint: Fingerprint) -> None:
         with self._lock:
@@ -131,6 +131,16 @@ class ServerCollection(Collection):
         for partition in partitions:
             partition.clock = clocks[partition.namespace]
         return partitions
+
+    def _wipe(self, parts: Sequence[str], user: str) -> None:
+        # Rows of namespaces stay, without a name: by their clocks others drop what they have of it.
+        for page in cut(parts):
+            where = {
+                "$and": [{"part": {"$in": page}}, {"state": {"$in": ["emptied", "namespace"]}}]
+            }
+            for ids in cut(self._rows.ids(where)):
+                self._rows.update(ids, [{"part": None}] * len(ids))
+        super()._wipe(parts, user)
 
     def _write_ends(self, ends: Mapping[str, float]) -> None:
         # Another process may have put an item anew meanwhile, or let it live for longer.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from langgraph_memory import arguments, listing
 from langgraph_memory.locks import OWNER_LOCKS
-from langgraph_memory.operations import Erasure, all_ops, forget_ops, read_records
+from langgraph_memory.operations import Deletion, all_ops, forget_ops, read_records
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import TYPES, Owner, writer
 from langgraph_memory.verbs.base import Verbs
@@ -80,19 +80,21 @@ class Forgetting(Verbs):
         return listing.receipt(gone)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
-        erasure = Erasure(owner, self._hybrid)
+        deletion = Deletion(owner, self._hybrid)
         while True:
-            listed = self.store.batch([erasure.list_op])[0]
-            ops = erasure.delete_ops(self.store.batch(erasure.read_ops(listed)))
+            listed = self.store.batch([deletion.list_op])[0]
+            ops = deletion.delete_ops(deletion.items(self.store.batch(deletion.read_ops(listed))))
             if not ops:
-                return erasure.receipt
+                return deletion.receipt
             self._write(ops)
 
     async def _aforget_everything(self, owner: Owner) -> Receipt:
-        erasure = Erasure(owner, self._hybrid)
+        deletion = Deletion(owner, self._hybrid)
         while True:
-            listed = (await self.store.abatch([erasure.list_op]))[0]
-            ops = erasure.delete_ops(await self.store.abatch(erasure.read_ops(listed)))
+            listed = (await self.store.abatch([deletion.list_op]))[0]
+            ops = deletion.delete_ops(
+                deletion.items(await self.store.abatch(deletion.read_ops(listed)))
+            )
             if not ops:
-                return erasure.receipt
+                return deletion.receipt
             await self._awrite(ops)

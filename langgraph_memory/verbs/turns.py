@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from langgraph.store.base import GetOp, PutOp
 
-from langgraph_memory import arguments, episodic, extraction
+from langgraph_memory import arguments, episodic, erased_marks, extraction
 from langgraph_memory.background import Key
 from langgraph_memory.drafts import Processed, last_of_each
 from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
-from langgraph_memory.operations import change_ops, mark_read_ops, on_request, put_op
+from langgraph_memory.operations import (
+    change_ops,
+    mark_read_ops,
+    message_ids,
+    on_request,
+    put_op,
+)
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.reconcile import signed
 from langgraph_memory.records import Change, Episode, Kind, Message
@@ -70,8 +76,11 @@ class Turns(Episodes):
         return written
 
     def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
-        found = self.store.batch([*log.read_ops(), *_episode_op(episode)])
-        written = log.records(found, self.clock(), self.redact)
+        salt, *found = self.store.batch(
+            [erased_marks.salt_op(), *log.read_ops(), *_episode_op(episode)]
+        )
+        erased = self._erased(salt, log.owner, log.ids)
+        written = log.records(found, self.clock(), self.redact, erased)
         self._write(self._turn_ops(written, episode, found))
         return unexpired([written], self._expired)[0]
 
@@ -94,8 +103,11 @@ class Turns(Episodes):
         return written
 
     async def _alog(self, log: Log, episode: Episode | None = None) -> list[Message]:
-        found = await self.store.abatch([*log.read_ops(), *_episode_op(episode)])
-        written = log.records(found, self.clock(), self.redact)
+        salt, *found = await self.store.abatch(
+            [erased_marks.salt_op(), *log.read_ops(), *_episode_op(episode)]
+        )
+        erased = await self._aerased(salt, log.owner, log.ids)
+        written = log.records(found, self.clock(), self.redact, erased)
         await self._awrite(self._turn_ops(written, episode, found))
         return unexpired([written], self._expired)[0]
 
@@ -107,12 +119,36 @@ class Turns(Episodes):
 
     def is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Whether somebody has deleted a message, so that no episode is to say what it said."""
-        return on_request(self.store.batch(mark_read_ops(writer(user), thread_id, message_id)))
+        owner, ids = writer(user), message_ids(thread_id, message_id)
+        salt, *marks = self.store.batch([erased_marks.salt_op(), *mark_read_ops(owner, ids)])
+        return on_request(marks) or bool(self._erased(salt, owner, ids))
 
     async def ais_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Async form of `is_forgotten`."""
-        ops = mark_read_ops(writer(user), thread_id, message_id)
-        return on_request(await self.store.abatch(ops))
+        owner, ids = writer(user), message_ids(thread_id, message_id)
+        salt, *marks = await self.store.abatch([erased_marks.salt_op(), *mark_read_ops(owner, ids)])
+        return on_request(marks) or bool(await self._aerased(salt, owner, ids))
+
+    def _erased(self, salted: Any, owner: Owner, ids: Sequence[str]) -> Collection[str]:
+        """Return which messages were erased with their user, by the ids of their records.
+
+        Args:
+            salted: What `salt_op` found: nothing, as long as nobody was erased.
+            owner: Whose messages.
+            ids: Of their records.
+        """
+        if salted is None or not ids:
+            return ()
+        found = self.store.batch(erased_marks.read_ops(erased_marks.salt_of(salted), owner, ids))
+        return erased_marks.erased_ids(ids, found)
+
+    async def _aerased(self, salted: Any, owner: Owner, ids: Sequence[str]) -> Collection[str]:
+        if salted is None or not ids:
+            return ()
+        found = await self.store.abatch(
+            erased_marks.read_ops(erased_marks.salt_of(salted), owner, ids)
+        )
+        return erased_marks.erased_ids(ids, found)
 
     # -- notes out of what was said --
 

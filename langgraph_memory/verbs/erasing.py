@@ -1,0 +1,188 @@
+"""The verb that leaves nothing of users: neither records and threads nor bytes in files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from langgraph_memory import arguments, erased_marks
+from langgraph_memory.background import discard_work
+from langgraph_memory.erasure import EVERYBODY, Erasure, is_beside, namespaces_of
+from langgraph_memory.locks import OWNER_LOCKS
+from langgraph_memory.operations import all_ops, lying_in
+from langgraph_memory.records import Receipt
+from langgraph_memory.scope import Owner
+from langgraph_memory.sessions import Sessions
+from langgraph_memory.store.erasing import ErasingStore, Overwritten
+from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.searching import search
+from langgraph_memory.verbs.base import Verbs
+
+
+class Erasing(Verbs):
+    """`erase`."""
+
+    def erase(
+        self,
+        *,
+        user: str | Sequence[str],
+        sessions: Sessions | None,
+        later: bool = False,
+    ) -> Receipt:
+        """Erase users: all that is theirs, and every byte of it in the files.
+
+        Notes with their history, messages, episodes, documents, lessons, marks of what was
+        forgotten, work in the background, threads with all their checkpoints. When this returns no
+        verb finds anything of them. Then a directory that this process has open is written anew
+        without them, and its files and those of the sessions are searched: the receipt says what
+        was found, in `erased`. Meanwhile calls about other users wait (`erased.closed`, some
+        seconds and one more for each thousand records).
+
+        End the users' runs before: what a run writes afterwards is there again. If this fails, or
+        its process is killed, call it again.
+
+        Args:
+            user: Whose, or several users, who share the rewriting of the files.
+            sessions: The sessions with their threads. `None` leaves all threads alone: then salted
+                digests of the messages stay, so that an old thread does not bring them back.
+            later: Whether the directory is written anew when it is opened next, instead of now.
+
+        Returns:
+            What was deleted; in `given`, what they gave to projects and agents, which stays; in
+            `erased`, what became of the files.
+
+        Raises:
+            StoreError: If something cannot be deleted, or the files cannot be written anew, as on a
+                full disk: that is then tried again at the next opening.
+        """
+        owners = arguments.erased(user, sessions, later)
+        erasure = Erasure(owners, self._hybrid)
+        discard_work(erasure.users, self.store)
+        before = self._count_beside(owners)
+        if sessions is not None:
+            self._erase_threads(erasure, sessions)
+        for owner in owners:
+            with OWNER_LOCKS.hold(owner):
+                self._erase_records(erasure, owner, marked=sessions is None)
+        if sessions is not None:  # a run may have ended just now
+            self._erase_threads(erasure, sessions)
+        self._find_given(erasure)
+        files = self._overwrite(erasure, sessions, later)
+        return erasure.receipt((before, self._count_beside(owners)), files, _not_in_files(sessions))
+
+    async def aerase(
+        self,
+        *,
+        user: str | Sequence[str],
+        sessions: Sessions | None,
+        later: bool = False,
+    ) -> Receipt:
+        """Async form of `erase`, in a thread of its own; a cancelled one goes on to its end."""
+        # In the event loop's own threads it could wait for a task that waits for one of them.
+        thread = ThreadPoolExecutor(1, "langgraph-memory-erasing")
+        call = partial(self.erase, user=user, sessions=sessions, later=later)
+        erasing = thread.submit(call)
+        thread.shutdown(wait=False)
+        return await asyncio.wrap_future(erasing)
+
+    # -- records --
+
+    def _erase_records(self, erasure: Erasure, owner: Owner, *, marked: bool) -> None:
+        deletion = erasure.deletion(owner)
+        if not marked:
+            self._delete_marks(owner)
+        while True:
+            listed = self.store.batch([deletion.list_op])[0]
+            items = deletion.items(self.store.batch(deletion.read_ops(listed)))
+            self._trace(erasure, deletion.namespaces, items)
+            ops = deletion.delete_ops(items)
+            if not ops:
+                break
+            if marked:  # before what they stand for is gone
+                self._write(erasure.mark_ops(self._salt(), owner, items))
+            self._write(ops)
+        if (store := self._erasing_store) is not None:
+            store.wipe(namespaces_of(owner, deletion), owner.id)
+        erasure.ended(deletion)
+
+    def _trace(
+        self, erasure: Erasure, namespaces: Sequence[Namespace], items: Sequence[object]
+    ) -> None:
+        erasure.saw_items(items)
+        if (store := self._erasing_store) is not None and namespaces:
+            erasure.saw_vectors(store.vectors(namespaces))
+
+    def _salt(self) -> str:
+        found = self.store.batch([erased_marks.salt_op()])[0]
+        if found is not None:
+            return erased_marks.salt_of(found)
+        salt, op = erased_marks.new_salt()
+        self._write([op])
+        return salt
+
+    def _delete_marks(self, owner: Owner) -> None:
+        """Delete the digests that an earlier erasure left, when the threads are erased too."""
+        found = self.store.batch([erased_marks.salt_op()])[0]
+        if found is None:
+            return
+        namespace = erased_marks.namespace_of(erased_marks.salt_of(found), owner)
+        items: Any = self.store.batch(all_ops([namespace], self._hybrid))[0]
+        self._write(erased_marks.delete_ops(lying_in(namespace, items)))
+
+    def _find_given(self, erasure: Erasure) -> None:
+        listed = self._everybody()
+        erasure.saw_given(listed, self.store.batch(erasure.given_ops(listed)))
+
+    # -- threads --
+
+    def _erase_threads(self, erasure: Erasure, sessions: Sessions) -> None:
+        for user in erasure.users:
+            erasure.saw_sessions(sessions.delete_all(user))
+
+    # -- others, and files --
+
+    @property
+    def _erasing_store(self) -> ErasingStore | None:
+        store: Any = self.store
+        return store if getattr(store, "supports_erasing", False) else None
+
+    def _everybody(self) -> list[Namespace]:
+        listed: Any = self.store.batch([EVERYBODY])[0]
+        return [tuple(namespace) for namespace in listed]
+
+    def _count_beside(self, owners: Sequence[Owner]) -> int:
+        """Return how many items there are of others."""
+        listed = self._everybody()
+        if (store := self._erasing_store) is not None:
+            return store.count_beside([ns for ns in listed if not is_beside(ns, owners)])
+        beside = [ns for ns in listed if is_beside(ns, owners)]
+        found: list[Any] = self.store.batch(all_ops(beside, self._hybrid))
+        return sum(len(lying_in(ns, items)) for ns, items in zip(beside, found, strict=True))
+
+    def _overwrite(self, erasure: Erasure, sessions: Sessions | None, later: bool) -> Overwritten:
+        files = () if sessions is None else sessions.files
+        if (store := self._erasing_store) is not None:
+            done = store.overwrite(erasure.users, erasure.sought, files, later=later)
+        else:
+            found = search(None, files, erasure.sought)
+            done = Overwritten(found, elsewhere=f"a {type(self.store).__name__}")
+        theirs = {str(file.resolve()) for file in files}
+        if sessions is None or theirs.isdisjoint(done.found):
+            return done
+        # Pages keep old bytes between rows where an earlier version or a plain saver wrote.
+        sessions.scour()
+        left = {file: count for file, count in done.found.items() if file not in theirs}
+        return replace(done, found={**left, **search(None, files, erasure.sought)})
+
+
+def _not_in_files(sessions: Sessions | None) -> list[str]:
+    """Return what of threads cannot be searched, in words."""
+    if sessions is None:
+        return ["no sessions were given: threads are as they were"]
+    if sessions.elsewhere:
+        return [f"{sessions.elsewhere} keeps the sessions, and overwrites nothing"]
+    return []
