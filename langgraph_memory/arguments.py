@@ -327,7 +327,12 @@ def choice(
 
 
 def forgotten(
-    id: str | None, text: str | None, source: str | Path | None, everything: bool, redact: Redact
+    id: str | None,
+    text: str | None,
+    source: str | Path | None,
+    everything: bool,
+    sources: bool,
+    redact: Redact,
 ) -> tuple[str | None, str | None]:
     """Return the text or source to forget as it was kept; refuse unless it is said what, once."""
     named = sum(each is not None for each in (id, text, source))
@@ -335,6 +340,8 @@ def forgotten(
         raise ConfigurationError(
             "forget takes an id, text=, source= or everything=True: one of them"
         )
+    if checks.flag("sources", sources) and id is None and text is None:
+        raise ConfigurationError("sources=True belongs to an id or to text=")
     if id is not None:
         check_record_id(id)
     return (

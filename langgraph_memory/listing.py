@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph_memory.operations import value_filter
 from langgraph_memory.records import (
+    Also,
     Document,
     Episode,
     Kind,
@@ -99,12 +100,12 @@ def _gave_way(record: Record, whole: Collection[str]) -> bool:
     return record.status == "superseded" and record.id == _whole_id(record)
 
 
-def receipt(records: Sequence[Record]) -> Receipt:
-    """Return what says that records were deleted."""
+def receipt(records: Sequence[Record], also: Sequence[Also] = ()) -> Receipt:
+    """Return what says that records were deleted, and what else says what they said."""
     found: dict[str, int] = {}
     for record in records:
         found[record.type] = found.get(record.type, 0) + 1
-    return Receipt(tuple(record.id for record in records), found)
+    return Receipt(tuple(record.id for record in records), found, tuple(also))
 
 
 def _moment(record: Record) -> tuple[datetime, int]:

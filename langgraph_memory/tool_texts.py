@@ -14,13 +14,25 @@ from typing import Any
 from langchain_core.tools import ToolException
 from pydantic import BaseModel, Field
 
+from langgraph_memory.clock import in_zone
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import fill, line_of
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas
-from langgraph_memory.records import Change, Document, Kind, Recalled, Record
+from langgraph_memory.records import (
+    Also,
+    Change,
+    Document,
+    Episode,
+    Kind,
+    Message,
+    Note,
+    Recalled,
+    Record,
+    long_date,
+)
 from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.scope import Owner
 
@@ -56,6 +68,7 @@ NOT_DELETED = "The memory cannot be reached: nothing was deleted. Tell the user 
 _HANDLE = 8  # of 24 hexadecimal digits: of 10,000 records, two share them in one case of 100
 _SHORTEST = 6
 _SHOWN = 200
+_MOST_ALSO = 10  # records that still say what was deleted
 _MOST_TOKENS = 1_000  # of what recall returns
 
 
@@ -97,6 +110,13 @@ class Forget(Asked):
     """Delete one thing that is saved, for good, because the user asks for it."""
 
     id: str = Field(description="Its id, as recall and list_memories show it, such as 4f0c2a9e")
+    sources: bool = Field(
+        default=False,
+        description=(
+            "Whether all that still says it goes too: the messages it comes from, their task, the "
+            "same in other places. Only if the user wants no trace of it"
+        ),
+    )
 
 
 class List(Asked):
@@ -193,13 +213,41 @@ def listed(records: Sequence[Record], page: int, size: int, zone: tzinfo = UTC) 
     return "\n".join(lines)
 
 
-def forgotten(record: Record, same: Sequence[Record]) -> str:
-    """Return that something was deleted, and which records still say the same."""
-    told = f"Deleted: {one_line(record.text[:_SHOWN])}"
-    if not same:
+def forgotten(gone: Sequence[Record], also: Sequence[Also], zone: tzinfo = UTC) -> str:
+    """Return what was deleted, and which records still say it.
+
+    Args:
+        gone: What was deleted, first what was named.
+        also: What else says it.
+        zone: The time zone of the days.
+    """
+    told = f"Deleted: {one_line(gone[0].text[:_SHOWN])}"
+    if len(gone) > 1:
+        told += f" (and {len(gone) - 1} more that said it)"
+    if not also:
         return told
-    lines = _lines(same, record.owner)
-    return "\n".join([told, "Saved with the same words, and not deleted yet (data):", *lines])
+    shown = also[:_MOST_ALSO]
+    names = [_name(each.record, zone) for each in shown]
+    more = f" and {len(also) - len(shown)} more" if len(shown) < len(also) else ""
+    verb, what = ("says", "that") if len(also) == 1 else ("say", "those")
+    asked = f"{', '.join(names)}{more} still {verb} it; forget {what} too? Ask the user. (Data:)"
+    return "\n".join([told, asked, *_lines([each.record for each in shown], gone[0].owner, zone)])
+
+
+def _name(record: Record, zone: tzinfo) -> str:
+    """Return what a record is, in words: "the message of 3 May 2026"."""
+    moment = record.updated_at if isinstance(record, Note) else record.created_at
+    day = long_date(in_zone(moment, zone))
+    match record:
+        case Message():
+            return f"the message of {day}"
+        case Episode():
+            return f"the task of {day}"
+        case Document():
+            return f"a part of the document {one_line(record.source[:_SHOWN])!r}"
+        case Note(kind="lesson"):
+            return f"the lesson of {day}"
+    return f"the note of {day}"
 
 
 def not_found(id: str) -> str:

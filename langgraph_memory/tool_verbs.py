@@ -11,11 +11,10 @@ from langchain_core.tools import ToolException
 from langgraph_memory import tool_texts
 from langgraph_memory.events import Tell
 from langgraph_memory.extraction import slot_of
-from langgraph_memory.listing import own_text, saying
 from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas
-from langgraph_memory.records import Change, Recalled, Record
+from langgraph_memory.records import Change, Recalled, Receipt, Record
 from langgraph_memory.scope import Owner, RecordType
 
 A = TypeVar("A", bound=tool_texts.Asked)
@@ -118,19 +117,20 @@ class Forget(Verb[tool_texts.Forget]):
     def call(self, call: Call, asked: tool_texts.Forget) -> str:
         records = call.memory.list(types=_OWN, limit=ALL, **call.whose)
         record = tool_texts.named(asked.id, records)
-        return self._told(record, records, call.memory.forget(record.id, **call.whose).ids)
+        receipt = call.memory.forget(record.id, sources=asked.sources, **call.whose)
+        return self._told(call, record, records, receipt)
 
     async def acall(self, call: Call, asked: tool_texts.Forget) -> str:
         records = await call.memory.alist(types=_OWN, limit=ALL, **call.whose)
         record = tool_texts.named(asked.id, records)
-        receipt = await call.memory.aforget(record.id, **call.whose)
-        return self._told(record, records, receipt.ids)
+        receipt = await call.memory.aforget(record.id, sources=asked.sources, **call.whose)
+        return self._told(call, record, records, receipt)
 
-    def _told(self, record: Record, records: Sequence[Record], gone: Sequence[str]) -> str:
-        if record.id not in gone:  # another call was first
+    def _told(self, call: Call, record: Record, records: Sequence[Record], receipt: Receipt) -> str:
+        if record.id not in receipt.ids:  # another call was first
             raise ToolException(tool_texts.not_found(record.id))
-        left = [record for record in records if record.id not in gone]
-        return tool_texts.forgotten(record, saying(own_text(record), left))
+        others = [each for each in records if each.id in receipt.ids and each.id != record.id]
+        return tool_texts.forgotten([record, *others], receipt.also, call.memory.zone)
 
 
 class List(Verb[tool_texts.List]):

@@ -102,10 +102,20 @@ def found_in(asked: dict[str, Any]) -> dict[str, int]:
 # -- what lives --
 
 
+_SEPARATOR = b"\0\xff\0\xff\0\xff\0\xff"  # so that nothing is found across two values
+_ENOUGH = 1024 * 1024  # bytes of values that are searched at once
+
+
 def _separated(values: Iterable[bytes]) -> Iterator[bytes]:
+    gathered: list[bytes] = []
+    size = 0
     for value in values:
-        yield value
-        yield b"\0\xff\0\xff\0\xff\0\xff"  # nothing is found across two values
+        gathered.append(value)
+        size += len(value)
+        if size > _ENOUGH:
+            yield _SEPARATOR.join([*gathered, b""])
+            gathered, size = [], 0
+    yield _SEPARATOR.join(gathered)
 
 
 def _living(files: Iterable[Path]) -> Iterator[bytes]:

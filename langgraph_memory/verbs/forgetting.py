@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
-from langgraph_memory import arguments, listing
+from langgraph_memory import arguments, listing, retelling
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import Deletion, all_ops, forget_ops, read_records
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import TYPES, Owner, writer
+from langgraph_memory.store.rows import Namespace
 from langgraph_memory.verbs.base import Verbs
 
 
@@ -22,6 +24,7 @@ class Forgetting(Verbs):
         user: str,
         text: str | None = None,
         source: str | Path | None = None,
+        sources: bool = False,
         everything: bool = False,
         project: str | None = None,
         agent: str | None = None,
@@ -38,23 +41,30 @@ class Forgetting(Verbs):
             text: The whole text of notes, messages, tasks or chunks of documents; case and white
                 space are ignored.
             source: The name of a source, or its path: all of its documents.
+            sources: Whether a note takes along what else says it (`Receipt.also` names that else):
+                the messages that it comes from, the answers to them, the episodes of their turns,
+                lessons that rest on nothing else, what says the same in the same words. A record of
+                another type takes along what says the same, and notes that rest on it alone.
             everything: All that the memory of the user, project or agent holds.
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
 
         Returns:
-            What was deleted; empty if there was nothing.
+            What was deleted; empty if there was nothing. `also` names what still says it.
         """
-        text, source = arguments.forgotten(id, text, source, everything, self.redact)
+        text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
         owner = writer(user, project, agent)
-        with OWNER_LOCKS.hold(owner):
+        with ExitStack() as held:
+            for each in _touched(owner, user, sources):
+                held.enter_context(OWNER_LOCKS.hold(each))
             if everything:
                 return self._forget_everything(owner)
-            namespaces = arguments.namespaces(owner, (*TYPES, "source"))
+            namespaces = _looked_through(owner, user)
             results = self.store.batch(all_ops(namespaces, self._hybrid))
-            gone = listing.doomed(read_records(namespaces, results), id, text, source)
+            records = read_records(namespaces, results)
+            gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
             self._write(forget_ops(gone))
-        return listing.receipt(gone)
+        return listing.receipt(gone, also)
 
     async def aforget(
         self,
@@ -63,21 +73,25 @@ class Forgetting(Verbs):
         user: str,
         text: str | None = None,
         source: str | Path | None = None,
+        sources: bool = False,
         everything: bool = False,
         project: str | None = None,
         agent: str | None = None,
     ) -> Receipt:
         """Async form of `forget`."""
-        text, source = arguments.forgotten(id, text, source, everything, self.redact)
+        text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
         owner = writer(user, project, agent)
-        async with OWNER_LOCKS.ahold(owner):
+        async with AsyncExitStack() as held:
+            for each in _touched(owner, user, sources):
+                await held.enter_async_context(OWNER_LOCKS.ahold(each))
             if everything:
                 return await self._aforget_everything(owner)
-            namespaces = arguments.namespaces(owner, (*TYPES, "source"))
+            namespaces = _looked_through(owner, user)
             results = await self.store.abatch(all_ops(namespaces, self._hybrid))
-            gone = listing.doomed(read_records(namespaces, results), id, text, source)
+            records = read_records(namespaces, results)
+            gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
             await self._awrite(forget_ops(gone))
-        return listing.receipt(gone)
+        return listing.receipt(gone, also)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
         deletion = Deletion(owner, self._hybrid)
@@ -98,3 +112,14 @@ class Forgetting(Verbs):
             if not ops:
                 return deletion.receipt
             await self._awrite(ops)
+
+
+def _looked_through(owner: Owner, user: str) -> list[Namespace]:
+    """Return where a record may be, and what else says it: also what its user said themselves."""
+    owners = dict.fromkeys([owner, writer(user)])
+    return [ns for each in owners for ns in arguments.namespaces(each, (*TYPES, "source"))]
+
+
+def _touched(owner: Owner, user: str, sources: bool) -> list[Owner]:
+    """Return whose records may be deleted, the user first: all wait for them in one order."""
+    return list(dict.fromkeys([writer(user), owner])) if sources else [owner]
