@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp
 
 from langgraph_memory import erased_marks
-from langgraph_memory.embedding import Vectors
+from langgraph_memory.embedding import Vectors, replace_surrogates
 from langgraph_memory.operations import (
     ALL,
     Deletion,
@@ -165,3 +165,8 @@ def is_beside(namespace: Namespace, owners: Sequence[Owner]) -> bool:
     """Whether a namespace is none of some owners', nor one of marks of the erased."""
     roots = [owner.namespace("note")[:3] for owner in owners]
     return namespace[:3] not in roots and namespace[:2] != erased_marks.ERASED
+
+
+def is_text(user: str) -> bool:
+    """Whether an id is Unicode text, without a surrogate that stands alone."""
+    return replace_surrogates(user) == user

@@ -25,6 +25,7 @@ from langgraph_memory.embedding import (
     Fingerprint,
     fingerprint_from_metadata,
     fingerprint_to_metadata,
+    replace_surrogates,
 )
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.chroma_rows import ChromaRows, cut
@@ -46,6 +47,7 @@ from langgraph_memory.store.rows import (
     Address,
     Namespace,
     StoredItem,
+    is_of_user,
     namespace_row,
     part_of,
     row_id,
@@ -265,10 +267,18 @@ class Collection:
             self._forget(namespaces)
 
     def _wipe(self, parts: Sequence[str], user: str) -> None:
-        wheres: list[dict[str, Any]] = [{"part": {"$in": page}} for page in cut(parts)]
-        for where in [*wheres, {"user": user}]:
-            for ids in cut(self._rows.ids(where)):
+        for page in cut(parts):
+            for ids in cut(self._rows.ids({"part": {"$in": page}})):
                 self._rows.delete(ids)
+        for found in self._rows.pages({"user": replace_surrogates(user)}, ["metadatas"]):
+            # Another's id can be written alike there, if it is no Unicode text.
+            theirs = [
+                id
+                for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
+                if is_of_user(metadata.get("part"), user)
+            ]
+            if theirs:
+                self._rows.delete(theirs)
 
     def aside(self, work: Callable[[Folder], T]) -> T:
         """Close the folder for Chroma, let something work on its files, and open it again.

@@ -111,6 +111,15 @@ def namespace_of(part: str) -> Namespace:
     return tuple(json.loads(part))
 
 
+def is_of_user(part: object, user: str) -> bool:
+    """Whether a row that names a user is theirs, as its namespace says; so is one without any."""
+    try:
+        owned = owner_of(namespace_of(str(part)))
+    except (TypeError, ValueError):
+        return True
+    return owned is None or owned[0].id == user
+
+
 def copy_json(value: T) -> T:
     """Copy a JSON value, so that a caller who changes theirs does not change ours."""
     if isinstance(value, dict):

@@ -11,7 +11,7 @@ from typing import Any
 
 from langgraph_memory import arguments, erased_marks
 from langgraph_memory.background import discard_work
-from langgraph_memory.erasure import EVERYBODY, Erasure, is_beside, namespaces_of
+from langgraph_memory.erasure import EVERYBODY, Erasure, is_beside, is_text, namespaces_of
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import all_ops, lying_in
 from langgraph_memory.records import Receipt
@@ -140,7 +140,7 @@ class Erasing(Verbs):
     # -- threads --
 
     def _erase_threads(self, erasure: Erasure, sessions: Sessions) -> None:
-        for user in erasure.users:
+        for user in filter(is_text, erasure.users):  # sessions take no other ids
             erasure.saw_sessions(sessions.delete_all(user))
 
     # -- others, and files --
