@@ -32,10 +32,13 @@ Named = tuple[str | None, str | None, str | None]
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])\s+|(?<=[。！？])|\n+")
 _FEWEST = 3
-"""Words of a text that is looked for within a sentence: fewer are said in any context."""
+"""Words of a text that is found within a sentence whatever follows: of fewer, a word more makes
+another statement."""
 _BEFORE = frozenset("i you we user and also but that 我 你 您 户 且 也 还".split())
 """Words before which a statement about the user begins within a sentence; behind "my sister" it is
 about somebody else."""
+_AFTER = frozenset("and but or so because since which that 和 但 而 所".split())
+"""Words behind which another statement begins."""
 _ANSWERED = 0.5  # of the terms of a note, in an answer to what the note comes from
 
 
@@ -199,7 +202,9 @@ def _says(part: str, text: str) -> bool:
         return True
     looked_for, words = words_of(text), words_of(part)
     size = len(looked_for)
-    return size >= _FEWEST and any(
-        words[at : at + size] == looked_for and (at == 0 or words[at - 1] in _BEFORE)
+    return size > 1 and any(
+        words[at : at + size] == looked_for
+        and (at == 0 or words[at - 1] in _BEFORE)
+        and (size >= _FEWEST or at + size == len(words) or words[at + size] in _AFTER)
         for at in range(len(words) - size + 1)
     )

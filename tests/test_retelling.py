@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,8 +11,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Recalled, memory_tools
-from langgraph_memory.records import Message
-from langgraph_memory.testing import ManualClock, HashingEmbeddings
+from langgraph_memory.records import Message, Record
+from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 USER = "ana"
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
@@ -66,9 +67,10 @@ def told(memory: Memory) -> str:
 
 def says_it(recalled: Recalled) -> list[str]:
     """Return all that a recall has of where the user lives, of whatever type."""
-    records = [*recalled.profile, *recalled.recent, *recalled.lessons]
+    records: list[Record] = [*recalled.profile, *recalled.recent, *recalled.lessons]
     records += [hit.record for hit in (*recalled.hits, *recalled.perhaps)]
-    records += [hit.record for hit in (*recalled.stated, *recalled.episodes)]
+    records += [hit.record for hit in recalled.stated]
+    records += [hit.record for hit in recalled.episodes]
     return sorted(
         {f"{r.type}: {r.text}" for r in records if "Graz" in r.text and "sister" not in r.text}
     )
@@ -85,23 +87,13 @@ def recalled(memory: Memory) -> list[str]:
 def test_what_still_says_a_forgotten_note_is_named(memory: Memory) -> None:
     receipt = memory.forget(told(memory), user=USER)
     assert receipt.counts == {"note": 1}
-    assert [(also.tie, also.record.type) for also in receipt.also] == [
-        ("source", "message"),
-        ("source", "episode"),
-        ("same", "message"),
-        ("same", "message"),
-        ("same", "document"),
-        ("drawn", "note"),
-    ] or sorted((also.tie, also.record.type) for also in receipt.also) == sorted(
-        [
-            ("source", "message"),
-            ("source", "episode"),
-            ("same", "message"),
-            ("same", "message"),
-            ("same", "document"),
-            ("drawn", "note"),
-        ]
-    )
+    assert Counter((also.tie, also.record.type) for also in receipt.also) == {
+        ("source", "message"): 1,
+        ("source", "episode"): 1,
+        ("same", "message"): 2,
+        ("same", "document"): 1,
+        ("drawn", "note"): 1,
+    }
     assert not any("sister" in also.record.text for also in receipt.also)
     assert {type for line in recalled(memory) for type in [line.split(":")[0]]} >= {
         "message",
@@ -170,7 +162,7 @@ def test_a_note_of_a_project_names_what_its_user_said(memory: Memory) -> None:
         ("住在格拉茨", "你好，我住在格拉茨", True),
         ("对花生过敏", "我姐姐对花生过敏", False),
         ("Likes tea", "Likes tea", True),
-        ("Likes tea", "I like tea with milk", False),  # two words are said in any context
+        ("Likes tea", "I like tea with milk", False),
     ],
 )
 def test_what_says_the_same(memory: Memory, note: str, said: str, same: bool) -> None:

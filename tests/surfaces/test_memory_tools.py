@@ -178,7 +178,7 @@ def test_a_model_sees_four_tools_and_no_way_to_say_whose_memory_it_is(memory: Me
     assert [each.name for each in tools] == NAMES
     seen = [convert_to_openai_tool(each)["function"] for each in tools]
     asked = [set(each["parameters"]["properties"]) for each in seen]
-    assert asked == [{"text", "kind", "slot"}, {"query"}, {"id"}, {"contains", "page"}]
+    assert asked == [{"text", "kind", "slot"}, {"query"}, {"id", "sources"}, {"contains", "page"}]
     assert all(each["description"] for each in seen)
 
 
