@@ -10,7 +10,7 @@ from langgraph_memory.redaction.forms import without_forms
 from langgraph_memory.redaction.named import named_spans
 from langgraph_memory.redaction.naming import Span, names_secret
 from langgraph_memory.redaction.numbers import without_cards
-from langgraph_memory.redaction.personal import KINDS, Kind, without_personal
+from langgraph_memory.redaction.personal import KINDS, PersonalKind, without_personal
 
 Redact = Callable[[str], str]
 """Takes secrets out of a text."""
@@ -37,7 +37,7 @@ def redact_secrets(text: str) -> str:
     return without_cards(text)
 
 
-def redactor(*kinds: Kind) -> Redact:
+def redactor(*kinds: PersonalKind) -> Redact:
     """Return what takes out secrets, and what is personal of some kinds: for `Memory(redact=)`.
 
     Args:
