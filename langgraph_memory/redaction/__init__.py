@@ -12,6 +12,8 @@ from langgraph_memory.redaction.naming import Span, names_secret
 from langgraph_memory.redaction.numbers import without_cards
 from langgraph_memory.redaction.personal import KINDS, PersonalKind, without_personal
 
+__all__ = ["redact_secrets", "redactor"]
+
 Redact = Callable[[str], str]
 """Takes secrets out of a text."""
 
@@ -41,7 +43,7 @@ def redactor(*kinds: PersonalKind) -> Redact:
     """Return what takes out secrets, and what is personal of some kinds: for `Memory(redact=)`.
 
     Args:
-        kinds: `"phone"` and `"email"`; `"address"` (a street with a number); `"iban"`, `"ssn"`
+        *kinds: `"phone"` and `"email"`; `"address"` (a street with a number); `"iban"`, `"ssn"`
             (United States), `"identity"` (numbers of Chinese, Spanish, French, Italian and
             Brazilian identity cards) and `"pin"`, which are checked by their own rules.
 
