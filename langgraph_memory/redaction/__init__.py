@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.redaction.codes import without_codes
 from langgraph_memory.redaction.columns import column_spans
 from langgraph_memory.redaction.forms import without_forms
 from langgraph_memory.redaction.named import named_spans
@@ -36,7 +37,7 @@ def redact_secrets(text: str) -> str:
     if names_secret(text):
         text = _without(text, named_spans)
         text = _without(text, column_spans)
-    return without_cards(text)
+    return without_cards(without_codes(text))
 
 
 def redactor(*kinds: PersonalKind) -> Redact:

@@ -173,6 +173,11 @@ _PLACED = (
     ("password", "net use", r"\bnet use\b[^\n]{0,80}/user:\S+ ([^\s/*]\S*)"),
     ("password", "htpasswd", r"\bhtpasswd\s+-\w*b\w*\s+(?:-\w+\s+){0,3}\S+\s+\S+\s+(\S+)"),
     ("password", "%", r"\s(?:-U|--user)[ =]?'?[\w\\/.@-]+%([^\s'\"]+)"),  # smbclient
+    (
+        "password",
+        "securestring",
+        r"\bConvertTo-SecureString\s+(?:-String\s+)?(?:'([^'\n]+)'|\"([^\"\n]+)\")",
+    ),
     ("password", "wpa_passphrase", r"\bwpa_passphrase\s+\S+\s+(\S+)"),
     ("password", "rabbitmqctl", r"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+(\S+)"),
     ("password", "sudo -s", r"\becho\s+(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\S+))\s*\|\s*sudo -S\b"),
@@ -202,7 +207,11 @@ _PLACED = (
     ),
     ("token", "signature=", r"\bSignature=([0-9a-f]{64})"),
     # Published parts within, not at the beginning.
-    ("token", ":aa", r"(?<![A-Za-z0-9])(\d{8,10}:(?-i:AA)[\w-]{32,35})(?![\w-])"),  # Telegram
+    (
+        "token",
+        ":aa",
+        r"(?:(?<![A-Za-z0-9])|(?<=/bot))(\d{8,10}:(?-i:AA)[\w-]{32,35})(?![\w-])",
+    ),  # Telegram
     ("token", ".atlasv1.", rf"\b({_A}{{14}}\.atlasv1\.[\w=-]{{60,}})"),  # Terraform
     ("key", "q~", r"(?<![\w.~])([\w.~]{3}[78](?-i:Q)~[\w.~-]{31,34})"),  # Azure, all of these
     ("key", "azdo", rf"(?<!{_A})({_A}{{52}}JQQJ99{_A}{{10}}AZDO{_A}{{4}})"),

@@ -21,6 +21,7 @@ _CODE = re.compile(
     | [A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:[\[(].*)?    # a.b.c
     | [A-Za-z_]\w*\[.*                               # a[...]
     | [A-Za-z_]\w*::.*
+    | [A-Z][a-z]+-[A-Z][a-z]+[A-Za-z]*               # a command of PowerShell
     | (?:process\.env|os\.environ|env|ENV|System)\b\W.*
     | &?(?:self|this|args|opts|options|config|settings|params|req|request|data|user|form|props
         |event|ctx|state) (?:\.|->|\[).*
@@ -56,7 +57,7 @@ _COMMON = re.compile(
     | [A-Za-z_][\w.]*\(.*                                                # a call
     | (?:19|20)\d\d
     | [A-Z][a-z]?\+\+\d* | [A-Z]\#\d*
-    | [A-Za-z_][\w.-]*=.*                                                # an argument
+    | [A-Za-z_][\w.-]*=(?!=?$).*                                         # an argument
     | [<>=!|&+*/%^~-]+ | \W+\w?\W*
     | \[redacted.*
     """,
@@ -92,7 +93,7 @@ def is_like_password(word: str) -> bool:
         return False
     letters, digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
     if not letters:
-        return digits and len(word) <= 12 and word.isdigit()
+        return digits and len(word) <= 12 and word.strip("#*").isdigit()
     return digits or _is_broken(word)
 
 
