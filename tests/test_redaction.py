@@ -76,8 +76,9 @@ def of_kind(records: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", dict.fromkeys(each["kind"] for each in WITH_SECRET))
 def test_secrets_of_a_kind_are_taken_out(kind: str) -> None:
-    missed = [e["id"] for e in of_kind(WITH_SECRET, kind) if not is_clean(e, redact_secrets)]
-    assert len(missed) <= (3 if kind in MISSED_KINDS else 0), missed
+    texts = of_kind(WITH_SECRET, kind)
+    missed = [each["id"] for each in texts if not is_clean(each, redact_secrets)]
+    assert len(missed) <= (0.03 * len(texts) if kind in MISSED_KINDS else 0), missed
 
 
 @pytest.mark.parametrize("kind", dict.fromkeys(each["kind"] for each in HARMLESS))

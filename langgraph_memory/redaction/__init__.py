@@ -1,4 +1,15 @@
-"""Secrets out of a text, before it is embedded, stored or sent to a model."""
+"""Secrets out of a text, before it is embedded, stored or sent to a model.
+
+What is looked for, in this order, each in a module of its own:
+
+- `forms`: what has a published form, or stands where a secret does;
+- `named`: values of what is called a secret: `assigned` in files, `told` in sentences. `naming`
+  finds the names of `words`, `looks` judges the values;
+- `columns`: what stands below such a name in a table;
+- `codes` and `numbers`: codes that open something, and card numbers.
+
+`nested` and `parts` do the same with JSON, and with texts in parts. `personal` is on request.
+"""
 
 from __future__ import annotations
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
-from langgraph_memory.redaction.looks import is_code, is_like_key, is_like_password, is_placeholder
+from langgraph_memory.redaction.looks import (
+    is_code,
+    is_like_key,
+    is_like_password,
+    is_placeholder,
+    is_row,
+)
 from langgraph_memory.redaction.naming import NAMES, Name, Span, lower
 from langgraph_memory.redaction.values import CLOSERS, QUOTED, RUN, group_span, trimmed
-from langgraph_memory.redaction.words import ASSIGNED
+from langgraph_memory.redaction.words import ASSIGNED, BARE
 
 _ASSIGNED = re.compile(
     rf"""
@@ -47,11 +53,12 @@ _ROW = re.compile(
 )
 _HEADING = re.compile(r"[ \t>#*_\-\d.]*(?:[^\W\d_]+[ -]){0,2}")
 _BELOW = re.compile(
-    r"[*_:：#]{0,4}[ \t]*(?:\n[=-]{3,}[ \t]*)?(?:\n[ \t>]*){1,2}(?:[-*+][ ]+)?[*_]{0,2}"
+    r"[*_:：#]{0,4}[ \t]*(?:\n[=-]{3,}[ \t]*)?(?:\n[ \t>]*){1,2}"
+    r"(?:```\w{0,12}\n)?(?:[-*+][ ]+)?[*_]{0,2}"
     r"(?P<value>[^\s]{4,200})[ \t]*(?=\n|\Z)"
 )
 _ADVICE = re.compile(
-    r"(?:enter|please|your|type|choose|must|at least|see|ask|the same|no |not |invalid|min|max|use "
+    r"(?:enter|please|your|type|choose|must|at least|see|ask|the same|invalid|min|max|use "
     r"|bitte|geben|introdu|escrib|entre|saisi|votre|ihr|tu |su |请|輸入|输入)"
 )
 _GOES_ON = re.compile(r"[ \t]+\w")
@@ -104,6 +111,8 @@ def _is_value(name: Name, value: str, weak: bool) -> bool:
     if is_placeholder(value) or len(value) < (4 if value.isdigit() else 3):
         return False
     if not name.is_password:
+        if name.word in BARE and is_row(value):
+            return False
         return is_like_key(value) and len(value) >= (16 if weak else name.least)
     return is_like_password(value) or not weak
 

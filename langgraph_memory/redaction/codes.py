@@ -60,10 +60,12 @@ _CODE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NEEDLES = "code código pin cvv cvc otp one-time 码 碼 番号 コード パスワード geheimzahl 인증 код"
+_LOGIN_NEEDLES = "log sign cred zugang anmeld identif entra acced connect ログ アカ 账 帳 登"
 _LOGIN = re.compile(
     r"""
     (?: \b(?:log(?:ged|ging)?[ -]?in|sign(?:ed|ing)?[ -]?in|logins?|credentials?|creds
       |zugangsdaten|anmeldedaten|identifiants?|credenciales)\b
+      | \b(?:entras?|accede|connecte-toi|connectez-vous|einloggen|anmelden)\b
       | ログイン | アカウント | 账号 | 帳號 | 登录 | 登錄 )
     [^\n]{0,40}? (?<![\w.@+-]) [\w.@+-]{2,64} (?:[ ][/|:][ ]|:) (\S{5,64}) (?!\S)
     """,
@@ -81,7 +83,9 @@ def without_codes(text: str) -> str:
     lowered = text.lower()
     if any(needle in lowered for needle in _NEEDLES.split()):
         text = _CODE.sub(_marked("[redacted code]", _is_code), text)
-    return _LOGIN.sub(_marked("[redacted]", is_like_password), text)
+    if any(needle in lowered for needle in _LOGIN_NEEDLES.split()):
+        text = _LOGIN.sub(_marked("[redacted]", is_like_password), text)
+    return text
 
 
 def _is_code(found: str) -> bool:

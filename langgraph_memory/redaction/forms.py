@@ -198,6 +198,7 @@ _PLACED = (
     ("password", "redis-cli", r"\bredis-cli\b[^\n]{0,80}\s-a\s'?([^\s'\"]+)"),
     ("password", "pass:", r"\bpass(?:in|out)?\s{1,3}pass:([^\s'\"]+)"),
     ("key", "key=", r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/%]{20,}={0,2})"),
+    ("key", "appid=", r"[?&]appid=([0-9a-f]{32})\b"),
     ("key", "sig=", r"\bsig=([A-Za-z0-9%+/-]{30,}={0,2})"),
     ("key", "key", r"\b(?:PrivateKey|PresharedKey)\s*=\s*([A-Za-z0-9+/]{42,43}=)"),
     (

@@ -6,14 +6,16 @@ import re
 
 from langgraph_memory.redaction.assigned import is_prose
 from langgraph_memory.redaction.looks import (
+    is_code,
     is_like_key,
     is_like_password,
     is_placeholder,
+    is_row,
     is_strong,
 )
 from langgraph_memory.redaction.naming import Name, Span
 from langgraph_memory.redaction.values import CLOSERS, EAST, WORD, group_span, trimmed
-from langgraph_memory.redaction.words import ASSIGNED, COMPOUNDS
+from langgraph_memory.redaction.words import ASSIGNED, BARE, COMPOUNDS
 
 _AFTER = 120
 """Characters after a name in which its value is looked for."""
@@ -37,7 +39,7 @@ _ADVERBS = (
 _IS = re.compile(
     rf"(?:(?<![^\W\d_])(?:{'|'.join(map(re.escape, sorted(_BE.split(), key=len, reverse=True)))})"
     rf"(?:\s+(?:{'|'.join(_ADVERBS.split())}))?"
-    r"|[是为為成到即叫了用作就は가는은를을がをに：:=＝→—–-])\s*$"
+    r"|['’]s|[是为為成到即叫了用作就は가는은를을がをに：:=＝→—–-])\s*$"
 )
 _FROM = re.compile(r"(?<![^\W\d_])(?:from|de|von|desde|depuis|da)\s*$|[从從把]\s*$")
 _ONWARD = re.compile(
@@ -52,7 +54,9 @@ _CHANGED = re.compile(
 _PRONOUN = re.compile(
     r"(?:\bit\b|\bit['’]s|\bone\b|\bla\b|\blo\b|\bl['’]|\bes\b|\bthis\b|现在|改成|c['’]est|\bnow\b|\bahora\b)"
 )
-_USER = re.compile(r"\b(?:user(?:name)?|login|usuario|benutzer|utilisateur|account|usr)\b")
+_USER = re.compile(
+    r"\b(?:user(?:name)?|login|usuario|benutzer|utilisateur|account|usr|root|admin|wi-?fi|router|server|ssh|vpn|nas|db)\b"
+)
 _SENTENCE_END = re.compile(r"[.!?。！？؟](?=\s|$|[\u3000-\u9fff])|\n")
 _FOLLOWED = re.compile(  # "hunter2 is my password"
     rf"""
@@ -118,7 +122,7 @@ def _is_told(name: Name, value: str, quoted: bool, between: str, span: Span) -> 
         return True
     if not ((quoted and name.is_password) or _looks(name, value)) or is_placeholder(value):
         return False
-    if quoted and is_prose(value):
+    if is_prose(value) if quoted else (":" in value and is_code(value)):
         return False
     if value.isdigit() and _UNITS.match(name.lowered, span[1]):
         return False
@@ -128,6 +132,8 @@ def _is_told(name: Name, value: str, quoted: bool, between: str, span: Span) -> 
 def _looks(name: Name, value: str) -> bool:
     if name.is_password:
         return is_like_password(value)
+    if name.word in BARE and is_row(value):
+        return False
     return is_like_key(value) and len(value) >= name.least
 
 
