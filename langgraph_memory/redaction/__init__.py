@@ -57,7 +57,8 @@ def redactor(*kinds: PersonalKind) -> Redact:
     Args:
         *kinds: `"phone"` and `"email"`; `"address"` (a street with a number); `"iban"`, `"ssn"`
             (United States), `"identity"` (numbers of Chinese, Spanish, French, Italian and
-            Brazilian identity cards) and `"pin"`, which are checked by their own rules.
+            Brazilian identity cards) and `"pin"` (also where nothing but the word
+            stands before it). What has a check digit of its own is checked.
 
     Raises:
         ConfigurationError: If there is no such kind.
