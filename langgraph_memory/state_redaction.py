@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.redaction import Redact, redact_secrets
 from langgraph_memory.redaction.nested import beside
-from langgraph_memory.redaction.parts import redacted_parts
+from langgraph_memory.redaction.parts import redacted_blocks
 
 T = TypeVar("T")
 
@@ -122,28 +122,22 @@ class StateRedactor:
             return message
         changed = self._changed(attributes, _NOT_READ | _BLOCKS)
         blocks = {"content": self._content(message.content)}
-        blocks |= {key: self._calls(attributes[key]) for key in _CALLS if key in attributes}
+        blocks |= {key: self._blocks(attributes[key]) for key in _CALLS if key in attributes}
         changed |= {key: each for key, each in blocks.items() if each is not attributes[key]}
         if changed:
             return message.model_copy(update=changed)
         self._remember(known)
         return message
 
-    def _calls(self, calls: list[Any]) -> list[Any]:
-        kept = [self._block(each) for each in calls]
-        return calls if _same(kept, calls) else kept
-
     def _content(self, content: Any) -> Any:
         """Return the content of a message, of which a secret may stand in several blocks."""
         if isinstance(content, str):
             return self._text(content, "")
-        blocks = [self._block(each) for each in content]
-        told = [i for i, each in enumerate(blocks) if _text_in(each)]
-        texts = [_text_in(blocks[i]) for i in told]
-        for i, before, text in zip(told, texts, redacted_parts(texts, self._redact), strict=True):
-            if text != before:
-                blocks[i] = text if isinstance(blocks[i], str) else {**blocks[i], "text": text}
-        return content if _same(blocks, content) else blocks
+        return redacted_blocks(self._blocks(content), self._redact)
+
+    def _blocks(self, blocks: list[Any]) -> list[Any]:
+        kept = [self._block(each) for each in blocks]
+        return blocks if _same(kept, blocks) else kept
 
     def _block(self, block: Any) -> Any:
         if not isinstance(block, dict):
@@ -209,11 +203,6 @@ def state_redactor(redact: bool | Redact) -> StateRedactor | None:
 
 def _attributes(model: BaseModel) -> dict[str, Any]:
     return {**vars(model), **(model.__pydantic_extra__ or {})}
-
-
-def _text_in(block: Any) -> str:
-    text = block.get("text") if isinstance(block, dict) else block
-    return text if isinstance(text, str) else ""
 
 
 def _same(kept: Iterable[Any], given: Iterable[Any]) -> bool:

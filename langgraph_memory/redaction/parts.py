@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 
 def redacted_parts(parts: Sequence[str], redact: Callable[[str], str]) -> list[str]:
@@ -19,6 +20,33 @@ def redacted_parts(parts: Sequence[str], redact: Callable[[str], str]) -> list[s
             kept[i : i + 2] = _across(kept[i : i + 2], between, redact)
         kept = _across(kept, between, redact)
     return kept
+
+
+def redacted_blocks(blocks: list[Any], redact: Callable[[str], str]) -> list[Any]:
+    """Return the blocks of a message without secrets in their texts, or the list as it is.
+
+    Example:
+        >>> from langgraph_memory.redaction import redact_secrets
+        >>> redacted_blocks(["My password is", {"type": "text", "text": "hunter2"}], redact_secrets)
+        ['My password is', {'type': 'text', 'text': '[redacted]'}]
+    """
+    told = {i: text for i, block in enumerate(blocks) if (text := _text_in(block))}
+    kept = dict(zip(told, redacted_parts([*told.values()], redact), strict=True))
+    if kept == told:
+        return blocks
+    return [
+        block if kept.get(i) == told.get(i) else _with_text(block, kept[i])
+        for i, block in enumerate(blocks)
+    ]
+
+
+def _text_in(block: Any) -> str:
+    text = block.get("text") if isinstance(block, dict) else block
+    return text if isinstance(text, str) else ""
+
+
+def _with_text(block: Any, text: str) -> Any:
+    return {**block, "text": text} if isinstance(block, dict) else text
 
 
 def _across(parts: list[str], between: str, redact: Callable[[str], str]) -> list[str]:
