@@ -59,6 +59,7 @@ _COMMON = re.compile(
     | [A-Z][a-z]?\+\+\d* | [A-Z]\#\d*
     | [A-Za-z_][\w.-]*=(?!=?$).*                                         # an argument
     | [<>=!|&+*/%^~-]+ | \W+\w?\W*
+    | \^.*\$                                                              # a pattern
     | \[redacted.*
     """,
     re.VERBOSE | re.IGNORECASE,

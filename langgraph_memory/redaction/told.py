@@ -164,7 +164,7 @@ def _is_connected(name: Name, between: str, span: Span) -> bool:
 
 def _is_not_told(name: Name) -> bool:
     """Whether a word is mostly something else in a sentence."""
-    if name.word == "pass" and _USER.search(name.lowered, name.line, name.start):
+    if name.word == "pass" and _USER.search(name.lowered, name.line, name.end + 40):
         return False
     return name.word in ASSIGNED
 
