@@ -16,12 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar
 
-from langgraph_memory.errors import missing_extra
-
-try:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-except ImportError as error:
-    raise missing_extra("the MCP server", "mcp", error) from error
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONNECTIONS = 128
 """Open at once: with `SPARE_FILES` they are the 256 open files that macOS allows a process."""
@@ -94,7 +89,7 @@ class Connections:
         """Return what speaks HTTP on these connections, for `uvicorn.Config(http=...)`."""
         return type("Connection", (_Connection,), {"pool": self})
 
-    def enter(self, new: _Connection) -> None:
+    def _enter(self, new: _Connection) -> None:
         """Take a connection in; where there are too many, another is ended, or it is told so."""
         if len(self._open) >= self._most:
             going = first_to_go(each for each in self._open if each.waits)
@@ -104,7 +99,7 @@ class Connections:
                 going.end()
         self._open.add(new)
 
-    def leave(self, gone: _Connection) -> None:
+    def _leave(self, gone: _Connection) -> None:
         """Forget a connection, once or more."""
         self._open.discard(gone)
 
@@ -131,11 +126,11 @@ class _Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
-        self.pool.enter(self)
+        self.pool._enter(self)
         self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.pool.leave(self)
+        self.pool._leave(self)
         self._stop()
         super().connection_lost(exc)
 
@@ -158,7 +153,7 @@ class _Connection(H11Protocol):
 
     def end(self) -> None:
         """Close it now; what is still to be sent is dropped."""
-        self.pool.leave(self)
+        self.pool._leave(self)
         self.transport.abort()
 
     def _look(self) -> None:

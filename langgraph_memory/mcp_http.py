@@ -122,6 +122,8 @@ def http_app(
 ) -> Any:
     """Return a Starlette application that serves streamable HTTP at `/mcp`, to those with a token.
 
+    Its connections are limited by what listens: see `Connections`.
+
     Args:
         server: Made by `memory_server` without a user.
         tokens: `Tokens`, or what knows those of an identity provider: `client_id` of the access
@@ -130,9 +132,6 @@ def http_app(
         allow_hosts: Further names that requests may call their host, as a proxy passes them on;
             wherever it listens, they then have to name one of these, or this machine.
         requests: How many each token may make in any minute; more are answered with 429.
-
-    The connections themselves are limited by what listens: `langgraph_memory.mcp_connections` has
-    what the command uses.
     """
     # No metadata of an authorization server is published: there is none, tokens are handed out.
     auth = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)

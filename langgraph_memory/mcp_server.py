@@ -68,11 +68,15 @@ class _Remember(tool_verbs.Remember):
     asks = _RememberByKey
 
 
+class _Recall(tool_verbs.Recall):
+    asks = tool_texts.RecallOrProfile
+
+
 VERBS: dict[str, Verb[Any]] = {
     verb.name: verb
     for verb in (
         _Remember(),
-        tool_verbs.Recall(),
+        _Recall(),
         tool_verbs.Profile(),
         tool_verbs.Edit(),
         tool_verbs.Forget(),

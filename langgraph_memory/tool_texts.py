@@ -104,8 +104,14 @@ class Remember(Asked):
 class Recall(Asked):
     """Look up what is saved about something, with dates: the newest counts."""
 
-    query: str | None = Field(
-        default=None,
+    query: str = Field(description="What you want to know, in the user's words and language")
+
+
+class RecallOrProfile(Recall):
+    __doc__ = Recall.__doc__
+
+    query: str = Field(
+        default="",
         description=(
             "What you want to know, in the user's words and language; without it, what is known of "
             "the user whatever is asked"

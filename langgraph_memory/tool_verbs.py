@@ -98,15 +98,15 @@ class Remember(Verb[tool_texts.Remember]):
 
 class Recall(Verb[tool_texts.Recall]):
     name, step, failed = "recall", "recall", tool_texts.NOT_READ
-    asks = tool_texts.Recall
+    asks: type[tool_texts.Recall] = tool_texts.Recall
 
     def call(self, call: Call, asked: tool_texts.Recall) -> str:
-        query = asked.query or ""
-        return _recalled(call, query, call.memory.recall(query, **call.recall_args))
+        found = call.memory.recall(asked.query, **call.recall_args)
+        return _recalled(call, asked.query, found)
 
     async def acall(self, call: Call, asked: tool_texts.Recall) -> str:
-        query = asked.query or ""
-        return _recalled(call, query, await call.memory.arecall(query, **call.recall_args))
+        found = await call.memory.arecall(asked.query, **call.recall_args)
+        return _recalled(call, asked.query, found)
 
 
 class Profile(Verb[tool_texts.Profile]):

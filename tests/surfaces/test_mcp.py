@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -67,6 +66,8 @@ def http_server(*options: str, files: int | None = None) -> Iterator[str]:
             said, _, url = process.stdout.readline().partition(" ")
             assert said == "serving", "the server did not start"
             if files is not None:
+                import resource  # there is none on Windows
+
                 resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (files, files))
             yield url.strip()
         finally:

@@ -223,7 +223,7 @@ async def test_where_all_are_answered_one_more_is_told_to_come_again() -> None:
         assert b"200 OK" in await answered(await server.connect(), AS_USER)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Open:
     known: bool
     address: str
