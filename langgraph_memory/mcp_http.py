@@ -29,6 +29,7 @@ try:
     from starlette.datastructures import Headers
     from starlette.middleware import Middleware
     from starlette.responses import JSONResponse, Response
+    from starlette.types import Message, Receive
 
     from langgraph_memory.mcp_connections import STATE
 except ImportError as error:
@@ -202,7 +203,17 @@ class _Door:
         self._lines = PerMinute(_LINES)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        answer = await self._refusal(scope) if scope["type"] == "http" else None
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = await self._refusal(scope)
+        if answer is None:
+            # Read here: what goes on would report a client that goes away as an error of its own.
+            body = await _body(receive)
+            if body is None:
+                return
+            answer = _TOO_LARGE if len(body) > LARGEST else None
+            receive = _again(body, receive)
         await (self._app if answer is None else answer)(scope, receive, send)
 
     async def _refusal(self, scope: Any) -> Response | None:
@@ -219,7 +230,7 @@ class _Door:
             said = f"Too many requests in a minute with this token. Try again in {again} s."
             return _refused(429, said, {"Retry-After": again})
         if _length(scope) > LARGEST:
-            return _refused(413, f"The request is too large: {LARGEST} bytes at most.")
+            return _TOO_LARGE
         if scope["method"] != "POST":  # a stream of what the server tells by itself: nothing
             return _refused(405, "This server answers POST alone.", {"Allow": "POST"})
         return None
@@ -247,6 +258,32 @@ def _refused(status: int, said: str, headers: Mapping[str, str] | None = None) -
     """Return an answer that clients of MCP show as an error."""
     error = {"code": INVALID_REQUEST, "message": said}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status, headers)
+
+
+_TOO_LARGE = _refused(413, f"The request is too large: {LARGEST} bytes at most.")
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return a request's body, or its beginning if it is too large; `None` if it breaks off."""
+    body = bytearray()
+    while len(body) <= LARGEST:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read, and then what else comes."""
+    read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return read.pop() if read else await receive()
+
+    return next_message
 
 
 def _token(scope: Any) -> str | None:

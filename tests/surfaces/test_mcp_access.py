@@ -207,7 +207,28 @@ async def test_a_request_that_is_too_large_is_refused(words: Memory) -> None:
         large = await http.post("/mcp", content=b" " * (LARGEST + 1), headers=AS_ANA)
         assert large.status_code == 413
         assert "too large" in large.json()["error"]["message"]
-        assert (await http.post("/mcp", content=parts(), headers=AS_ANA)).status_code == 413
+        parted = await http.post("/mcp", content=parts(), headers=AS_ANA)
+        assert parted.status_code == 413
+        assert parted.content == large.content
+
+
+async def test_a_request_that_breaks_off_is_no_error_of_the_server(
+    words: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = http_app(memory_server(words), Tokens(TOKENS))
+    headers = [(b"host", b"localhost:1"), (b"authorization", f"Bearer {ANA}".encode())]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers}
+    came = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
+    said: list[Any] = []
+
+    async def receive() -> Any:
+        return came.pop(0)
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    await app(scope, receive, send)
+    assert said == caplog.messages == []
 
 
 async def test_no_stream_is_held_open_where_nothing_would_be_told(words: Memory) -> None:

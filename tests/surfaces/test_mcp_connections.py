@@ -23,6 +23,9 @@ AS_USER = b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n"
 BIG = 64 * 1024 * 1024
 """Bytes of an answer that fits into no buffer on its way."""
 
+HANGS = 60
+"""Seconds after which a client that waits for its answer will get none."""
+
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -91,7 +94,8 @@ async def served(most: int, patience: float = 30) -> AsyncIterator[Served]:
         running = asyncio.create_task(server.serve([listening]))
         clients = Served(app, listening.getsockname()[1])
         try:
-            yield clients
+            async with asyncio.timeout(HANGS):
+                yield clients
         finally:
             app.free.set()
             await clients.hang_up()
