@@ -43,7 +43,6 @@ from langgraph_memory.scope import (
     readers,
     writer,
 )
-from langgraph_memory.sessions import Sessions
 from langgraph_memory.splitting import language_of
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -350,13 +349,8 @@ def forgotten(
     )
 
 
-def erased(user: object, sessions: object, later: object) -> list[Owner]:
-    """Return whom to erase, each once; refuse what are no sessions."""
-    if sessions is not None and not isinstance(sessions, Sessions):
-        raise ConfigurationError(
-            f"sessions= takes what open_sessions returns, or None to leave threads alone, got "
-            f"{type(sessions).__name__}"
-        )
+def erased(user: object, later: object) -> list[Owner]:
+    """Return whom to erase, each once."""
     checks.flag("later", later)
     several = isinstance(user, Iterable) and not isinstance(user, str)
     users = list(user) if several else [user]  # type: ignore[call-overload]

@@ -61,6 +61,12 @@ def test_a_secret_in_the_parts_of_a_message_is_taken_out(memory: Memory) -> None
     assert said.text == f"My password is\n[redacted]\n[image: {GONE}.png]"
 
 
+def test_a_key_that_is_cut_where_a_block_ends_is_taken_out(memory: Memory) -> None:
+    parts: list[Any] = [{"type": "text", "text": f"Use {KEY[:12]}"}, KEY[12:]]
+    said = memory.log_turn([HumanMessage(parts)], user="ana", thread_id="t")
+    assert [message.text.strip() for message in said] == [f"Use {GONE}"]
+
+
 def test_a_secret_in_the_name_of_a_speaker_is_taken_out(memory: Memory) -> None:
     [said] = memory.log_turn([HumanMessage("Hi", name=KEY)], user="ana", thread_id="t")
     assert said.speaker == GONE

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 
-from langgraph_memory.redaction.looks import is_code, is_like_key, is_like_password, is_placeholder
+from langgraph_memory.redaction.looks import (
+    is_code,
+    is_like_key,
+    is_like_password,
+    is_placeholder,
+    is_row,
+)
 from langgraph_memory.redaction.naming import NAMES, Name, Span, lower
 from langgraph_memory.redaction.values import CLOSERS, QUOTED, RUN, group_span, trimmed
-from langgraph_memory.redaction.words import ASSIGNED
+from langgraph_memory.redaction.words import ASSIGNED, BARE
 
 _ASSIGNED = re.compile(
     rf"""
     {CLOSERS} (?:[ \t]?[(（][^()（）\n]{{0,40}}[)）])? [*_]{{0,2}} [ \t]{{0,20}}
     (?P<by>
-        =>|->|→|:=|===?|!==?|[=＝]|:{{1,2}}|：
+        :[ ][|>][-+]?\n(?=[ \t])|=>|->|→|:=|===?|!==?|[=＝]|:{{1,2}}|：
         | [*_]{{0,2}}\s?[|]
         | >(?=[^<\s])
         | \((?=\s?["'])
@@ -34,7 +40,12 @@ _TO_TAG = re.compile(r"[^<\n]{1,300}")
 _TO_BAR = re.compile(r"[^|\n]{1,300}")
 _TO_AND = re.compile(r"[^&\s\"'#<>]{1,300}")
 _SEMICOLON = re.compile(r".*;\s?\Z", re.DOTALL)
-_TO_SEMICOLON = re.compile(r"[^;\n\"']{1,100}(?=;)")
+_TO_SEMICOLON = re.compile(r"[^\n\"']{1,100}?(?=;\s?[A-Za-z][\w ]{0,30}=|;?\s*(?:\n|\Z))")
+_TO_LINE_END = re.compile(r"(?P<first>[^\W_]+)(?:[ ][^\W_]+){1,7}(?=[ \t]*(?:\n|\Z))")
+_ODD_QUOTED = re.compile(
+    r"(['\"])(?P<value>[^\n]{1,200})\1(?=[ \t]*(?:[,;)}\]]?[ \t]*(?:\n|\Z)|#))"
+)
+"""Quotes with one like them within."""
 _IN_FOURS = re.compile(r"(?:[a-z]{4} ){3}[a-z]{4}(?!\w)")  # as Google shows passwords of apps
 _ROW = re.compile(
     r"[\"'*_`]{0,3}[\s:=：是は-]{0,6}(?:is|are|es|est|ist|lautet|是)?[\s:：\"'`]{1,6}"
@@ -42,11 +53,12 @@ _ROW = re.compile(
 )
 _HEADING = re.compile(r"[ \t>#*_\-\d.]*(?:[^\W\d_]+[ -]){0,2}")
 _BELOW = re.compile(
-    r"[*_:：#]{0,4}[ \t]*(?:\n[=-]{3,}[ \t]*)?(?:\n[ \t>]*){1,2}(?:[-*+][ ]+)?[*_]{0,2}"
+    r"[*_:：#]{0,4}[ \t]*(?:\n[=-]{3,}[ \t]*)?(?:\n[ \t>]*){1,2}"
+    r"(?:```\w{0,12}\n)?(?:[-*+][ ]+)?[*_]{0,2}"
     r"(?P<value>[^\s]{4,200})[ \t]*(?=\n|\Z)"
 )
 _ADVICE = re.compile(
-    r"(?:enter|please|your|type|choose|must|at least|see|ask|the same|no |not |invalid|min|max|use "
+    r"(?:enter|please|your|type|choose|must|at least|see|ask|the same|invalid|min|max|use "
     r"|bitte|geben|introdu|escrib|entre|saisi|votre|ihr|tu |su |请|輸入|输入)"
 )
 _GOES_ON = re.compile(r"[ \t]+\w")
@@ -69,7 +81,7 @@ def assigned_value(name: Name, found: re.Match[str]) -> Span | None:
     weak = by in ("|", "(") or by.endswith((",", ")"))
     weak = weak or (name.word in ASSIGNED and by in ":：" and name.begin == name.start)
     if quoted := QUOTED.match(name.text, start):
-        span = group_span(quoted)
+        span = _quoted(name.text, quoted)
         value = name.text[slice(*span)]
         return span if not is_prose(value) and _is_value(name, value, weak) else None
     span = _unquoted(name, by, start)
@@ -99,8 +111,22 @@ def _is_value(name: Name, value: str, weak: bool) -> bool:
     if is_placeholder(value) or len(value) < (4 if value.isdigit() else 3):
         return False
     if not name.is_password:
+        if name.word in BARE and is_row(value):
+            return False
         return is_like_key(value) and len(value) >= (16 if weak else name.least)
     return is_like_password(value) or not weak
+
+
+def _is_sentence(text: str, start: int) -> bool:
+    """Whether words up to the end of a line are the value of a variable."""
+    words = _TO_LINE_END.match(text, start)
+    return words is not None and not words["first"].lower().startswith(("change", "your"))
+
+
+def _quoted(text: str, quoted: re.Match[str]) -> Span:
+    odd = text[quoted.end() : quoted.end() + 1].isalnum()
+    longer = _ODD_QUOTED.match(text, quoted.start()) if odd else None
+    return longer.span("value") if longer else group_span(quoted)
 
 
 def _unquoted(name: Name, by: str, start: int) -> Span:
@@ -118,6 +144,8 @@ def _unquoted(name: Name, by: str, start: int) -> Span:
         and _TO_SEMICOLON.match(text, start)
     ):
         pattern = _TO_SEMICOLON
+    elif name.is_variable and name.is_password and _is_sentence(text, start):
+        pattern = _TO_LINE_END
     elif _IN_FOURS.match(text, start):
         pattern = _IN_FOURS
     else:

@@ -68,6 +68,8 @@ _PREFIXED = {
         rf"sgp_(?:{_H}{{16}}_|local_)?{_H}{{40}}",  # Sourcegraph
         r"fio-u-[\w=-]{60,}",
         rf"ghost_{_A}{{30,}}",
+        r"(?:FwoGZXIvYXdz|IQoJb3JpZ2lu)[\w+/]{100,}={0,2}",  # AWS, of a session
+        r"sha256~[\w-]{43}(?![\w-])",  # OpenShift
         r"sl\.(?:u\.)?[\w-]{100,}",  # Dropbox
         rf"vercel_blob_rw_{_A}{{10,}}_{_A}{{20,}}",
         r"(?:y[0-6]_|t1\.)[\w-]{50,}",  # Yandex
@@ -118,6 +120,14 @@ _PREFIXED = {
         rf"pul-{_H}{{40}}",
         rf"oy2[a-z0-9]{{43}}(?!{_A})",
         rf"AKCp{_A}{{60,}}",
+        rf"(?:apify_api_{_A}{{30,}}|e2b_{_H}{{40}}|rpa_{_A}{{30,}}|m0-{_A}{{36,}}|ico-{_A}{{32}})",
+        r"AQ\.Ab[\w-]{40,}",  # Google, Gemini
+        rf"re_(?=[A-Za-z_]{{0,30}}\d){_A}{{8}}_{_A}{{20,}}",  # Resend
+        r"(?:bb_(?:live|test)_|duffel_(?:live|test)_|secret-(?:live|test)-)[\w=-]{20,}",
+        rf"(?:cal_(?:live|test)_{_H}{{32}}|(?:crsr|key)_{_H}{{64}}|vc[kpiar]_{_A}{{24,}})",
+        rf"xa[ap]t-{_H}{{8}}-{_H}{{4}}-{_H}{{4}}-{_H}{{4}}-{_H}{{12}}",  # Axiom
+        r"(?:hcaik_\w{50,}|rdme_[a-z0-9]{70}|wandb_v1_\w{40,})",
+        rf"p8e-{_H}{{32}}(?!{_A})",  # Adobe
         r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
         r"sk\.eyJ[\w-]{20,}\.[\w-]{20,}",  # Mapbox
         r"AQVN[\w-]{35,}",
@@ -173,6 +183,17 @@ _PLACED = (
     ("password", "net use", r"\bnet use\b[^\n]{0,80}/user:\S+ ([^\s/*]\S*)"),
     ("password", "htpasswd", r"\bhtpasswd\s+-\w*b\w*\s+(?:-\w+\s+){0,3}\S+\s+\S+\s+(\S+)"),
     ("password", "%", r"\s(?:-U|--user)[ =]?'?[\w\\/.@-]+%([^\s'\"]+)"),  # smbclient
+    (
+        "password",
+        "securestring",
+        r"\bConvertTo-SecureString\s+(?:-String\s+)?(?:'([^'\n]+)'|\"([^\"\n]+)\")",
+    ),
+    (
+        "password",
+        "login(",
+        r"\blogin\(\s?(?:'[^'\n]{0,60}',\s?'([^'\n]+)'|\"[^\"\n]{0,60}\",\s?\"([^\"\n]+)\")\s?\)",
+    ),
+    ("password", "requirepass", r"^\s*requirepass\s+\"?([^\s\"]+)"),  # Redis
     ("password", "wpa_passphrase", r"\bwpa_passphrase\s+\S+\s+(\S+)"),
     ("password", "rabbitmqctl", r"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+(\S+)"),
     ("password", "sudo -s", r"\becho\s+(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\S+))\s*\|\s*sudo -S\b"),
@@ -193,6 +214,7 @@ _PLACED = (
     ("password", "redis-cli", r"\bredis-cli\b[^\n]{0,80}\s-a\s'?([^\s'\"]+)"),
     ("password", "pass:", r"\bpass(?:in|out)?\s{1,3}pass:([^\s'\"]+)"),
     ("key", "key=", r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/%]{20,}={0,2})"),
+    ("key", "appid=", r"[?&]appid=([0-9a-f]{32})\b"),
     ("key", "sig=", r"\bsig=([A-Za-z0-9%+/-]{30,}={0,2})"),
     ("key", "key", r"\b(?:PrivateKey|PresharedKey)\s*=\s*([A-Za-z0-9+/]{42,43}=)"),
     (
@@ -202,7 +224,11 @@ _PLACED = (
     ),
     ("token", "signature=", r"\bSignature=([0-9a-f]{64})"),
     # Published parts within, not at the beginning.
-    ("token", ":aa", r"(?<![A-Za-z0-9])(\d{8,10}:(?-i:AA)[\w-]{32,35})(?![\w-])"),  # Telegram
+    (
+        "token",
+        ":aa",
+        r"(?:(?<![A-Za-z0-9])|(?<=/bot))(\d{8,10}:(?-i:AA)[\w-]{32,35})(?![\w-])",
+    ),  # Telegram
     ("token", ".atlasv1.", rf"\b({_A}{{14}}\.atlasv1\.[\w=-]{{60,}})"),  # Terraform
     ("key", "q~", r"(?<![\w.~])([\w.~]{3}[78](?-i:Q)~[\w.~-]{31,34})"),  # Azure, all of these
     ("key", "azdo", rf"(?<!{_A})({_A}{{52}}JQQJ99{_A}{{10}}AZDO{_A}{{4}})"),

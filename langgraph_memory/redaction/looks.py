@@ -21,11 +21,12 @@ _CODE = re.compile(
     | [A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:[\[(].*)?    # a.b.c
     | [A-Za-z_]\w*\[.*                               # a[...]
     | [A-Za-z_]\w*::.*
+    | [A-Z][a-z]+-[A-Z][a-z]+[A-Za-z]*               # a command of PowerShell
     | (?:process\.env|os\.environ|env|ENV|System)\b\W.*
     | &?(?:self|this|args|opts|options|config|settings|params|req|request|data|user|form|props
         |event|ctx|state) (?:\.|->|\[).*
     | [/~.][/\w.-]*/[\w./-]*                         # a path
-    | [a-z]+://\S*
+    | [a-z]+://\S* | (?:vault|secret|secrets|op|ssm|arn|env|file|sops|ref):\S+
     | =+.*
     """,
     re.VERBOSE,
@@ -56,8 +57,9 @@ _COMMON = re.compile(
     | [A-Za-z_][\w.]*\(.*                                                # a call
     | (?:19|20)\d\d
     | [A-Z][a-z]?\+\+\d* | [A-Z]\#\d*
-    | [A-Za-z_][\w.-]*=.*                                                # an argument
+    | [A-Za-z_][\w.-]*=(?!=?$).*                                         # an argument
     | [<>=!|&+*/%^~-]+ | \W+\w?\W*
+    | \^.*\$                                                              # a pattern
     | \[redacted.*
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -67,6 +69,7 @@ _LONG = 200
 _SPECIAL = re.compile(r"[!@#$%^&*+=?~|<>]")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+")
+_HUMP = re.compile("[a-zß-ÿ][A-ZÀ-Þ]")
 _HEX = re.compile(r"[0-9a-fA-F]{16,}")
 
 
@@ -84,6 +87,14 @@ def is_code(word: str) -> bool:
     return len(word) < _LONG and bool(_CODE.fullmatch(word) or _NAME.fullmatch(word))
 
 
+def is_row(word: str) -> bool:
+    """Whether words and short numbers are put together by hyphens, as in the key of a cache."""
+    parts = re.split("[-_]", word)
+    words = [part for part in parts if part.isalpha() and part.islower() and len(part) < 13]
+    short = all(part in words or len(part) < 4 for part in parts)
+    return short and sum(len(part) > 3 for part in words) > 1
+
+
 def is_like_password(word: str) -> bool:
     """Whether a word looks like a password: no word of a language, and nothing that is common."""
     if _is_plain(word) or len(word) < 4:
@@ -92,7 +103,7 @@ def is_like_password(word: str) -> bool:
         return False
     letters, digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
     if not letters:
-        return digits and len(word) <= 12 and word.isdigit()
+        return digits and len(word) <= 12 and word.strip("#*").isdigit()
     return digits or _is_broken(word)
 
 
@@ -131,8 +142,7 @@ def _is_broken(word: str) -> bool:
     """Whether letters alone cannot be a word: signs among them, or capitals within."""
     if _SPECIAL.search(word[:-1], 1):
         return True
-    humps = sum(a.islower() and b.isupper() for a, b in pairwise(word))
-    return humps > 1 and len(word) > 7
+    return len(word) > 7 and len(_HUMP.findall(word)) > 1
 
 
 def _changes(word: str) -> int:

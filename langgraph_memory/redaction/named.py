@@ -11,7 +11,7 @@ from langgraph_memory.redaction.assigned import (
     value_below,
 )
 from langgraph_memory.redaction.naming import Name, Span, names_in
-from langgraph_memory.redaction.told import value_before, value_told
+from langgraph_memory.redaction.told import value_before, value_next, value_told
 
 
 def named_spans(text: str) -> Iterator[Span]:
@@ -24,6 +24,9 @@ def named_spans(text: str) -> Iterator[Span]:
         if span is not None:
             yield span
             done = span[1]
+            if new := value_next(name, span):
+                yield new
+                done = new[1]
 
 
 def _value_after(name: Name) -> Span | None:

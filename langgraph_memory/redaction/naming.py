@@ -19,6 +19,7 @@ _LINE = 150
 _PASSWORDS = frozenset(PASSWORDS)
 _PHRASES = frozenset(PHRASES)
 _KNOWN = _PASSWORDS | _PHRASES | frozenset(KEYS)
+_FOR = re.compile(r"\s(?:for|to|of|on|für|zu|de|del|para|pour|du)\s(?:[^\W_]{1,12}[\s-]){0,3}")
 _KATAKANA = re.compile("[ァ-ヶー]")
 _IDENTIFIER = "".join(filter(str.isalnum, map(chr, range(128)))) + "_.-"
 
@@ -90,10 +91,19 @@ def names_secret(text: str) -> bool:
 def names_in(text: str) -> Iterator[Name]:
     """Yield where a text names secrets, in order."""
     lowered = lower(text)
-    found = [match for match in NAMES.finditer(lowered) if _is_name(text, match)]
+    found: list[re.Match[str]] = []
+    for match in NAMES.finditer(lowered):
+        if _is_name(text, match) and not (found and _is_purpose(found[-1], match)):
+            found.append(match)
     limits = [*(match.start() for match in found), len(text)]
     for match, limit in zip(found, limits[1:], strict=True):
         yield Name(text, lowered, match.start(), match.end(), known(match.group()), limit)
+
+
+def _is_purpose(name: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether a word only says what a password is for: that of my SSH key."""
+    between = other.string[name.end() : other.start()][:40]
+    return known(other.group()) in BARE and _FOR.fullmatch(between) is not None
 
 
 def lower(text: str) -> str:
@@ -111,6 +121,8 @@ def known(found: str) -> str:
 def _is_name(text: str, match: re.Match[str]) -> bool:
     """Whether a word is a name: no part of another word, or of a mark."""
     if not begins_word(text, match.start(), known(match.group())):
+        return False
+    if text[max(0, match.start() - 7) : match.start() - 1].lower() == "public":
         return False
     if match.group() == "パス" and _KATAKANA.match(text, match.end()):
         return False  # a passport, say

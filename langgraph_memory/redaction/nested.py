@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from langgraph_memory.redaction.naming import names_secret
+
 
 def redacted(value: Any, redact: Callable[[str], str], name: str = "") -> Any:
     """Return a JSON value without secrets in its keys, its texts and its numbers.
@@ -26,11 +28,14 @@ def redacted(value: Any, redact: Callable[[str], str], name: str = "") -> Any:
     if value is None or isinstance(value, bool | float):
         return value
     text = str(value)
-    kept = _beside(name, text, redact) if name else redact(text)
+    kept = beside(name, text, redact)
     return value if kept == text else kept
 
 
-def _beside(name: str, text: str, redact: Callable[[str], str]) -> str:
-    before = redact(f"{name}: ")
-    said = redact(f"{name}: {text}")
-    return said.removeprefix(before) if said.startswith(before) else redact(text)
+def beside(name: str, text: str, redact: Callable[[str], str]) -> str:
+    """Return a text without secrets, of which its name may tell that it is one."""
+    kept = redact(text)
+    if not names_secret(name):
+        return kept
+    before, said = redact(f"{name}: "), redact(f"{name}: {kept}")
+    return said.removeprefix(before) if said.startswith(before) else kept

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
-Kind = Literal["phone", "email", "iban", "ssn", "identity", "pin", "address"]
+PersonalKind = Literal["phone", "email", "iban", "ssn", "identity", "pin", "address"]
 """What else a `redactor` takes out."""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from langgraph_memory import arguments, erased_marks
 from langgraph_memory.background import discard_work
 from langgraph_memory.erasure import EVERYBODY, Erasure, is_beside, is_text, namespaces_of
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import all_ops, lying_in
 from langgraph_memory.records import Receipt
@@ -59,7 +60,12 @@ class Erasing(Verbs):
             StoreError: If something cannot be deleted, or the files cannot be written anew, as on a
                 full disk: that is then tried again at the next opening.
         """
-        owners = arguments.erased(user, sessions, later)
+        owners = arguments.erased(user, later)
+        if not (sessions is None or isinstance(sessions, Sessions)):
+            raise ConfigurationError(
+                "sessions= takes what open_sessions returns, or None to leave threads alone, got "
+                f"{type(sessions).__name__}"
+            )
         erasure = Erasure(owners, self._hybrid)
         discard_work(erasure.users, self.store)
         before = self._count_beside(owners)
