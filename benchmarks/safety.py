@@ -1,8 +1,9 @@
-"""What is taken out of texts as a secret, and what is mangled that is none.
+"""What is taken out as a secret, or mangled; what is left of the erased and the forgotten.
 
     python -m benchmarks.safety                # the half that nothing was chosen on
     python -m benchmarks.safety --half a b     # both halves
     python -m benchmarks.safety --kinds        # a line for each kind of text, too
+    python -m benchmarks.safety --parts erasure forgetting   # as `safety_erasing` says
 
 Texts with a secret are those of `sets/secrets.jsonl`, harmless ones those of `sets/harmless.jsonl`.
 Each line on stdout is a JSON object:
@@ -32,6 +33,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.labelled import read
+from benchmarks.safety_erasing import erasure, forgetting
 from langgraph_memory.redaction import redact_secrets
 
 Redact = Callable[[str], str]
@@ -86,10 +88,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--half", nargs="+", choices=["a", "b"], default=["b"])
     parser.add_argument("--kinds", action="store_true", help="a line for each kind of text, too")
+    parser.add_argument("--parts", nargs="+", choices=[*_PARTS], default=[*_PARTS])
     options = parser.parse_args(arguments)
+    for part in ("erasure", "forgetting"):
+        for line in _PARTS[part]() if part in options.parts else ():
+            print(json.dumps(line, ensure_ascii=False), flush=True)
+    if "redaction" not in options.parts:
+        return
     for name, redact in contenders():
         for line in scores(redact, options.half, options.kinds):
             print(json.dumps({"library": name, "half": "".join(options.half), **line}), flush=True)
+
+
+_PARTS: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = {
+    "redaction": lambda: iter(()),  # has options of its own
+    "erasure": erasure,
+    "forgetting": forgetting,
+}
 
 
 def _share(what: str, held: Sequence[bool]) -> dict[str, Any]:

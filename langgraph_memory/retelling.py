@@ -39,6 +39,7 @@ _BEFORE = frozenset("i you we user and also but that 我 你 您 户 且 也 还
 about somebody else."""
 _AFTER = frozenset("and but or so because since which that 和 但 而 所".split())
 """Words behind which another statement begins."""
+_COPULAS = frozenset(("am", "is", "are"))
 _ANSWERED = 0.5  # of the terms of a note, in an answer to what the note comes from
 
 
@@ -200,7 +201,7 @@ def _says(part: str, text: str) -> bool:
         return False
     if same_words(part, text):
         return True
-    looked_for, words = words_of(text), words_of(part)
+    looked_for, words = _stated(text), _stated(part)
     size = len(looked_for)
     return size > 1 and any(
         words[at : at + size] == looked_for
@@ -208,3 +209,9 @@ def _says(part: str, text: str) -> bool:
         and (size >= _FEWEST or at + size == len(words) or words[at + size] in _AFTER)
         for at in range(len(words) - size + 1)
     )
+
+
+def _stated(text: str) -> list[str]:
+    """Return the words of a text without those that change with who says it: "I'm", "is"."""
+    words = (word.removesuffix("'m") for word in words_of(text))
+    return [word for word in words if word not in _COPULAS]

@@ -156,6 +156,8 @@ def test_a_note_of_a_project_names_what_its_user_said(memory: Memory) -> None:
     [
         ("Lives in Graz", "I live in Graz.", True),
         ("Lives in Graz", "Well, I live in Graz, you know", True),
+        ("Is allergic to nuts", "Well, I'm allergic to nuts", True),
+        ("Is allergic to nuts", "Well, I'm not allergic to nuts", False),
         ("Lives in Graz", "My sister lives in Graz", False),
         ("Lives in Graz", "I lived in Vienna", False),
         ("Has a dog", "I have a dog and a cat", True),
