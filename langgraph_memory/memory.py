@@ -64,6 +64,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         is_task: Whether a turn is worth an episode: a function of what the user asked and of the
             names of the tools that were called. By default it is if a tool was called, or something
             was asked to be done.
+        read_only: Refuses all verbs that write, whatever the store is. A store that is only read,
+            `ChromaStore(path, read_only=True)`, makes its memory so too.
         evaluator: Judges each episode that is logged without a score, in the background: a plain
             function of the episode and its messages, that returns a score from 0 to 1, a `Rating`,
             or `None` for no judgement.
@@ -99,6 +101,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         reflect_every: int | None = 10,
         is_task: IsTask | None = None,
         evaluator: Evaluator | None = None,
+        read_only: bool = False,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
@@ -107,6 +110,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         check_retention(keep_messages, message_ttl, model)
         check_store(store, message_ttl)
         self._store = store
+        self._read_only = checks.flag("read_only", read_only)
         self.model = model
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl

@@ -59,6 +59,8 @@ class Verb(Generic[A]):
     asks: type[A]
     failed: str
     """What the model is told when the store fails."""
+    writes: bool = False
+    """Whether a memory that is only read does not have it."""
 
     def call(self, call: Call, asked: A) -> str:
         raise NotImplementedError
@@ -69,6 +71,7 @@ class Verb(Generic[A]):
 
 class Remember(Verb[tool_texts.Remember]):
     name, step, failed = "remember", "save", tool_texts.NOT_SAVED
+    writes = True
     asks: type[tool_texts.Remember] = tool_texts.Remember
 
     def call(self, call: Call, asked: tool_texts.Remember) -> str:
@@ -113,6 +116,7 @@ class Recall(Verb[tool_texts.Recall]):
 
 class Forget(Verb[tool_texts.Forget]):
     name, step, failed = "forget", "forget", tool_texts.NOT_DELETED
+    writes = True
     asks = tool_texts.Forget
 
     def call(self, call: Call, asked: tool_texts.Forget) -> str:
