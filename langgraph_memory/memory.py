@@ -19,6 +19,7 @@ from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
 from langgraph_memory.rewriting import Rewrite
 from langgraph_memory.task_rule import IsTask
+from langgraph_memory.verbs.backing_up import BackingUp
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
@@ -27,7 +28,7 @@ from langgraph_memory.verbs.turns import Turns
 from langgraph_memory.verbs.upkeep import Upkeep
 
 
-class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
+class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
     """Long-term memory of users, projects and agents.
 
     Args:
