@@ -137,7 +137,7 @@ class ReadThreads(SqliteThreads):
     def __init__(self, path: str, busy_timeout: float) -> None:
         Threads.__init__(self, path)
         self._reader = SqliteReader(Path(path), busy_timeout)
-        self.conn = sqlite3.connect(":memory:", check_same_thread=False)  # which the saver keeps
+        self.conn = sqlite3.connect(":memory:", check_same_thread=False)  # for the saver
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
@@ -178,6 +178,19 @@ class SqliteGuard(Guard, SqliteSaver):
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         with self.threads.transaction(write=transaction) as conn, closing(conn.cursor()) as cursor:
             yield cursor
+
+
+class ReadGuard(SqliteGuard):
+    """The same for a file that is only read, whose connection is that of the moment."""
+
+    @property
+    def conn(self) -> sqlite3.Connection:
+        with self.threads.transaction(write=False) as conn:
+            return conn
+
+    @conn.setter
+    def conn(self, given: sqlite3.Connection) -> None:
+        """Leave it: the saver sets what it was made with."""
 
 
 def place_of_file(path: str | os.PathLike[str]) -> str:
@@ -225,7 +238,7 @@ def open_reading(place: str, busy_timeout: float) -> SqliteGuard:
     file = _file_of(place)
     if not file.is_file():
         raise StoreError(f"there are no sessions in {file}")
-    return SqliteGuard(ReadThreads(str(file), busy_timeout))
+    return ReadGuard(ReadThreads(str(file), busy_timeout))
 
 
 def _file_of(path: str) -> Path:
