@@ -65,11 +65,11 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
         is_task: Whether a turn is worth an episode: a function of what the user asked and of the
             names of the tools that were called. By default it is if a tool was called, or something
             was asked to be done.
-        read_only: Refuses all verbs that write, whatever the store is. A store that is only read,
-            `ChromaStore(path, read_only=True)`, makes its memory so too.
         evaluator: Judges each episode that is logged without a score, in the background: a plain
             function of the episode and its messages, that returns a score from 0 to 1, a `Rating`,
             or `None` for no judgement.
+        read_only: Refuses all verbs that write, whatever the store is. A store that is only read,
+            `ChromaStore(path, read_only=True)`, makes its memory so too.
 
     Example:
         >>> from langgraph_memory import ChromaStore

@@ -134,6 +134,7 @@ class Edit(Verb[tool_texts.Edit]):
     """Changes a note, unless the caller's own rules decide what a model may save."""
 
     name, step, failed = "edit", "save", tool_texts.NOT_CHANGED
+    writes = True
     asks = tool_texts.Edit
 
     def call(self, call: Call, asked: tool_texts.Edit) -> str:
