@@ -247,6 +247,7 @@ class Sessions:
     aprune = in_thread(prune)
     adelete = in_thread(delete)
     aadopt = in_thread(adopt)
+    acopy_to = in_thread(copy_to)
     aclose = in_thread(close)
 
     def __enter__(self) -> Self:
