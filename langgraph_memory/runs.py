@@ -220,8 +220,8 @@ class Run:
     def _earlier(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Return what precedes this turn, up to what was said last; nothing if nobody keeps it."""
         earlier = messages[: len(messages) - len(current_turn(messages))] if self.resumable else ()
-        places = [place for place, message in enumerate(earlier) if is_said(message)]
-        return list(earlier[: places[-1] + 1]) if places else []
+        last = next((i for i in reversed(range(len(earlier))) if is_said(earlier[i])), -1)
+        return list(earlier[: last + 1])
 
     def _last_id(self, earlier: Sequence[BaseMessage]) -> str:
         """Return the id of the record of the last message; if there is one, all are kept."""
