@@ -19,7 +19,7 @@ from langgraph.store.base import GetOp
 
 from langgraph_memory.clock import parse_time
 from langgraph_memory.embedding import replace_surrogates
-from langgraph_memory.marks import NOTHING, Mark, Prints, prints_of
+from langgraph_memory.marks import NOTHING, Mark, Prints, print_of, unknown
 from langgraph_memory.messages import is_said, text_of, with_ids
 from langgraph_memory.operations import edits_in, edits_read_op, forgotten, get_op
 from langgraph_memory.records import Message
@@ -54,10 +54,14 @@ class Log:
         mark: Mark = NOTHING,
     ) -> Log:
         """Return the log of what was said in some messages."""
-        messages = with_ids(messages)
-        new = {id: p for id, p in prints_of(messages).items() if mark.prints.get(id) != p}
-        said = {m.id: (i, m) for i, m in enumerate(messages) if m.id in new and is_said(m)}
-        return cls(owner, thread_id, at, messages, mark, new, tuple(said.values()))
+        messages = list(messages)
+        new = unknown(messages, mark.prints)
+        if not all(message.id for _, message in new):
+            messages = with_ids(messages)
+            new = unknown(messages, mark.prints)
+        prints = {m.id or "": print_of(m) for _, m in new}
+        said = tuple((i, m) for i, m in new if is_said(m))
+        return cls(owner, thread_id, at, messages, mark, prints, said)
 
     def anew(self) -> Log:
         """Return the log of the same messages, with nothing known of their thread."""

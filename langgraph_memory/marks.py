@@ -9,7 +9,7 @@ was kept: `Log` sees to both in the read that it does anyway.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage
@@ -35,9 +35,25 @@ def print_of(message: BaseMessage) -> int:
     return hash(content) if isinstance(content, str) else hash(repr(content))
 
 
-def prints_of(messages: Iterable[BaseMessage]) -> Prints:
-    """Return what messages say; all have ids."""
-    return {message.id or "": print_of(message) for message in messages}
+def unknown(messages: Sequence[BaseMessage], known: Prints) -> list[tuple[int, BaseMessage]]:
+    """Return the messages that say something else than is known of them, each with its place.
+
+    Of several with one id the last counts. Of one without an id nothing is known.
+    """
+    # Inlined for the most usual ones: at each turn, this is done with all of a state.
+    new = [
+        (place, message)
+        for place, message in enumerate(messages)
+        if known.get(message.id or "")
+        != (
+            hash(content)
+            if type(content := message.content) is str and not message.additional_kwargs
+            else print_of(message)
+        )
+    ]
+    first = new[0][0] if new else len(messages)
+    last = {message.id: place for place, message in enumerate(messages[first:], first)}
+    return [(place, message) for place, message in new if last[message.id] == place]
 
 
 class Mark(NamedTuple):

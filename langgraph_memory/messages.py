@@ -51,8 +51,10 @@ def as_messages(messages: object) -> list[BaseMessage]:
         given = messages
     else:
         raise ConfigurationError(f"expected messages, got {type(messages).__name__}")
-    if isinstance(given, list) and all(isinstance(message, BaseMessage) for message in given):
-        return given  # as in most states: thousands of them are not converted
+    if isinstance(given, list) and all(
+        issubclass(type, BaseMessage) for type in {*map(type, given)}
+    ):
+        return given  # as in most states, where there may be thousands
     try:
         return convert_to_messages(given)
     except (ValueError, NotImplementedError) as error:
@@ -132,7 +134,8 @@ def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     that the same list gives the same ids again. It is short: an id in its thread alone.
     """
     messages = list(messages)
-    if all(message.id for message in messages):
+    ids = [message.id for message in messages]
+    if all(ids):
         return messages
     equal: Counter[tuple[str, str]] = Counter()
     named = []

@@ -222,8 +222,9 @@ class MessageRanker:
         relevance = self._sum(parts) + np.float32(itself) * searched.cosine
         near, shared = STATED_NEARNESS
         stated = said.standing.salience + near * searched.cosine + shared * coverage * coverage
+        seen = said.seen(self.asker.known, self.asker.thread_id)
         for score in (relevance, evidence, stated):
-            score[said.seen(self.asker.known, self.asker.thread_id)] = -np.inf
+            score[seen] = -np.inf
         often, newest = said.said_once(searched.chosen)
         if not times.spans:
             relevance[~newest] = stated[~newest] = -np.inf
