@@ -8,16 +8,18 @@ Each line on stdout is a JSON object: the CPU of a turn in milliseconds, in all 
 process, by the median; what memory adds to the same graph without it (`added_ms`); and how many
 times that is what it adds in the shortest thread (`growth`). The first turn in a thread is not
 counted, but has a figure of its own (`first_ms`): a process meets a thread for the first time once.
-All threads take turns, so that what Chroma does with its index between writes hits all alike.
+All threads take turns, so that what Chroma does with its index between writes hits all alike, and
+each turn begins after a garbage collection.
 
-`steps` is a graph with empty nodes where those of memory would be. Each is a step of LangGraph's,
-which writes a checkpoint: that is what a graph with three nodes costs, whatever they do.
+`steps` and `agent_steps` have empty nodes where those of memory would be. Each is a step of
+LangGraph's, which writes a checkpoint: that is what they cost, whatever they do.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import random
 import statistics
@@ -32,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -129,6 +132,12 @@ def _nothing(state: MemoryState) -> dict[str, Any]:
     return {}
 
 
+class _Nothing(AgentMiddleware[Any, Any]):
+    def before_agent(self, state: Any, runtime: Any) -> None: ...
+
+    def after_agent(self, state: Any, runtime: Any) -> None: ...
+
+
 def _graph(saver: Any, *nodes: Any) -> Any:
     builder = StateGraph(MemoryState)
     names = ["chat"] if len(nodes) == 1 else ["recall", "chat", "remember"]
@@ -148,13 +157,14 @@ WAYS: dict[str, Callable[[Memory, Any], Any]] = {
     "langgraph": lambda memory, saver: _graph(saver, _chat),
     "steps": lambda memory, saver: _graph(saver, _nothing, _chat, _nothing),
     "create_agent": lambda memory, saver: _agent(saver),
+    "agent_steps": lambda memory, saver: _agent(saver, _Nothing()),
     "nodes": lambda memory, saver: _graph(
         saver, recall_node(memory), _chat_with_memory, remember_node(memory)
     ),
     "with_memory": lambda memory, saver: _graph(saver, with_memory(_chat, memory)),
     "middleware": lambda memory, saver: _agent(saver, MemoryMiddleware(memory)),
 }
-WITHOUT = {"nodes": "steps", "with_memory": "langgraph", "middleware": "create_agent"}
+WITHOUT = {"nodes": "steps", "with_memory": "langgraph", "middleware": "agent_steps"}
 """The same graph without memory."""
 
 
@@ -193,6 +203,7 @@ class Thread:
         """Take a turn."""
         asked = {"messages": [HumanMessage(sentence(_dice))]}
         config = {"configurable": self.ids}
+        gc.collect()
         began = time.process_time()
         if self.is_async:
             loop.run(self.graph.ainvoke(asked, config))
