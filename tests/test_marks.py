@@ -20,10 +20,18 @@ from langgraph_memory.scope import Owner
 from langgraph_memory.testing import ManualClock
 
 ANA = Owner("user", "ana")
-IDS = [str(uuid.UUID(int=number)) for number in range(4)] + ["m-1", "m-2"]
-TEXTS = st.sampled_from(["tea", "coffee", ""])
-STATES = st.lists(st.tuples(st.sampled_from(IDS), TEXTS), max_size=6)
-THREADS = st.sampled_from(["first", "fork"])
+IDS = [str(uuid.UUID(int=0)), "m-1"]
+TEXTS = st.sampled_from(["tea", "coffee"])
+STATES = st.sampled_from(
+    [
+        [(IDS[0], "tea")],
+        [(IDS[0], "coffee")],
+        [(IDS[0], "tea"), (IDS[1], "tea")],
+        [(IDS[1], "coffee")],
+    ]
+)
+WHERE = st.sampled_from([(0, "first"), (0, "fork"), (1, "first"), (1, "fork")])
+"""A process, and the thread that it goes on with."""
 
 
 class CountingStore(InMemoryStore):
@@ -67,30 +75,27 @@ def forgetful(memory: Memory) -> Memory:
 # -- what is kept is the same with marks and without ---------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.one_of(
-            st.tuples(st.just("log"), st.integers(0, 1), THREADS, STATES),
-            st.tuples(st.just("forget"), st.integers(0, 1), TEXTS),
-            st.tuples(st.just("everything"), st.integers(0, 1)),
+            st.tuples(WHERE, STATES),
+            st.tuples(WHERE, STATES),
+            st.tuples(WHERE, st.sampled_from([{"text": "tea"}, {"everything": True}])),
         ),
-        max_size=8,
+        max_size=10,
     )
 )
 def test_two_processes_with_marks_keep_what_they_would_without(steps: Sequence[Any]) -> None:
     """States that grow, shrink, are edited and edited back, forked, copied and forgotten."""
     with _two(lambda memory: memory) as marked, _two(forgetful) as plain:
-        for what, process, *given in steps:
+        for (process, thread_id), what in steps:
             for memory in (marked[process], plain[process]):
-                if what == "log":
-                    thread_id, state = given
-                    said = [HumanMessage(text, id=id) for id, text in state]
+                if isinstance(what, dict):
+                    memory.forget(user="ana", **what)
+                else:
+                    said = [HumanMessage(text, id=id) for id, text in what]
                     memory.log_turn(said, user="ana", thread_id=thread_id)
-                elif what == "everything":
-                    memory.forget(user="ana", everything=True)
-                elif given[0]:
-                    memory.forget(user="ana", text=given[0])
             assert kept(marked[0]) == kept(plain[0])
 
 
@@ -138,6 +143,17 @@ def test_a_copy_says_what_it_said_when_the_first_is_edited_by_another_process(
         ("first", "Coffee"),
         ("fork", "Tea"),
     }
+
+
+def test_what_another_process_says_in_a_copy_is_edited_back(
+    store: CountingStore, clock: ManualClock
+) -> None:
+    here, there = Memory(store, clock=clock), Memory(store, clock=clock)
+    before, after = HumanMessage("Tea", id=IDS[0]), HumanMessage("Coffee", id=IDS[0])
+    here.log_turn([before], user="ana", thread_id="first")
+    for memory, said in ((here, before), (there, after), (here, before)):
+        memory.log_turn([said], user="ana", thread_id="fork")
+    assert {text for *_, text in kept(here)} == {"Tea"}
 
 
 def test_what_was_lost_from_the_store_is_kept_again(store: CountingStore) -> None:
