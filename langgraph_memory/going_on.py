@@ -28,26 +28,14 @@ def turns_before(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]
         yield list(messages[former:])
 
 
-def task_of(
-    turn: list[BaseMessage],
-    before: Sequence[list[BaseMessage]],
-    kept: Sequence[Record | None],
-    *,
-    stopped: int = 0,
-) -> list[BaseMessage]:
-    """Return the messages of the task that a turn belongs to: its own, or from an earlier turn on.
+def goes_on(earlier: Sequence[BaseMessage], record: Record | None) -> bool:
+    """Whether an earlier turn is not over, so that the next one goes on with its task.
 
     Args:
-        turn: The latest turn.
-        before: What `turns_before` yields.
-        kept: The episode that is kept of each of those, if there is one.
-        stopped: How many of the first of those are known to have stopped.
+        earlier: One that `turns_before` yields.
+        record: The episode that is kept of it, if there is one.
     """
-    for place, (earlier, record) in enumerate(zip(before, kept, strict=True)):
-        if place >= stopped and is_answered(earlier) and not is_stopped(record):
-            break
-        turn = earlier
-    return turn
+    return is_stopped(record) or not is_answered(earlier)
 
 
 def is_answered(messages: Sequence[BaseMessage]) -> bool:
