@@ -281,7 +281,7 @@ def question(
         asker=Asker(
             now=in_zone(moment or now, zone),
             embedder=embedder,
-            known=frozenset(known),
+            known=dict.fromkeys(known),
             thread_id=None if thread_id is None else checks.thread_id(thread_id),
         ),
         statements=statements,

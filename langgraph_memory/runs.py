@@ -71,7 +71,7 @@ class Run:
             "project": self.project,
             "agent": self.agent,
             "thread_id": self._thread(known),
-            "known": frozenset([message.id for message in known]) - {None},
+            "known": [message.id for message in known if message.id],
             "limit": CANDIDATES,
         }
 
