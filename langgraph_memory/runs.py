@@ -36,7 +36,7 @@ from langgraph_memory.scope import Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
 
-CANDIDATES = 40
+CANDIDATES = 60
 """Hits asked for, with which a block is filled."""
 
 
@@ -316,7 +316,7 @@ class Run:
         """Return something that memory is about to do in this run: it tells of it."""
         named = {"user": self.user, "project": self.project, "agent": self.agent}
         whose = {kind: id for kind, id in named.items() if id is not None}
-        return Step(f"memory.{name}", self.write, whose)
+        return Step(f"memory.{name}", self.write, whose, self.memory.redact)
 
 
 def check_memory(memory: object) -> None:

@@ -40,7 +40,7 @@ PAGES = (
         "the first argument all are keywords. Any of them raises a `ConfigurationError` for an "
         "argument that it cannot take, and a `StoreError` where the store fails; what else may go "
         "wrong is said with each. Times that are given or returned are aware.",
-        ("Memory", "OpenEpisode"),
+        ("Memory", "OpenEpisode", "redaction.redact_secrets", "redaction.redactor"),
     ),
     Page(
         "records",
@@ -97,6 +97,9 @@ PAGES = (
             "mcp_server.serve_stdio",
             "mcp_http.http_app",
             "mcp_http.Tokens",
+            "mcp_tokens.Bearer",
+            "mcp_tokens.TokensFile",
+            "mcp_connections.Connections",
         ),
     ),
     Page(
