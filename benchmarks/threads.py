@@ -120,12 +120,12 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 # -- the graphs --
 
 
-def _chat(state: MemoryState) -> dict[str, Any]:
+def _chat(state: Any) -> dict[str, Any]:
     return {"messages": [AIMessage(sentence(_dice))]}
 
 
 def _chat_with_memory(state: MemoryState) -> dict[str, Any]:
-    return _chat({**state, "messages": messages_with_memory(state)})
+    return _chat(messages_with_memory(state))
 
 
 def _nothing(state: MemoryState) -> dict[str, Any]:
