@@ -14,6 +14,7 @@ from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.marks import Marks
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
@@ -136,3 +137,4 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
         self.reflect_every = settings.reflect_every(reflect_every)
         self._asker = None if model is None else Asker(settings.chat_model(model))
         self._warm = False
+        self._marks = Marks()

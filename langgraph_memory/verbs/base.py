@@ -28,6 +28,7 @@ from langgraph_memory.embedding import name_of
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
+from langgraph_memory.marks import Marks
 from langgraph_memory.operations import (
     all_ops,
     batches,
@@ -60,6 +61,7 @@ class Verbs:
     _asker: Asker | None
     _warm: bool
     _read_only: bool
+    _marks: Marks
     model: ChatModel | str | None
     keep_messages: bool
     message_ttl: float | None

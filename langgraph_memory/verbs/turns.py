@@ -17,7 +17,8 @@ from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
-from langgraph_memory.operations import change_ops, mark_read_ops, on_request, put_op
+from langgraph_memory.marks import Mark, Place
+from langgraph_memory.operations import change_ops, edit_op, mark_read_ops, on_request, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.read_only import writes
 from langgraph_memory.reconcile import signed
@@ -63,7 +64,14 @@ class Turns(Episodes):
         Returns:
             The records that were written: of messages that were not kept before, or were edited.
         """
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
+        log = arguments.log(
+            messages,
+            user=user,
+            thread_id=thread_id,
+            at=at,
+            episode=episode,
+            mark_of=self._mark_of,
+        )
         if episode is None:
             return self._log(log)
         with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
@@ -73,8 +81,12 @@ class Turns(Episodes):
 
     def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
         found = self.store.batch([*log.read_ops(), *_episode_op(episode)])
+        if log.is_stale(found):
+            return self._log(log.anew(), episode)
         written = log.records(found, self.clock(), self.redact)
-        self._write(self._turn_ops(written, episode, found))
+        edit = log.edit(written)
+        self._write(self._turn_ops(log.owner, written, edit, episode, found))
+        self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
     @writes
@@ -88,7 +100,14 @@ class Turns(Episodes):
         episode: Episode | None = None,
     ) -> list[Message]:
         """Async form of `log_turn`."""
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
+        log = arguments.log(
+            messages,
+            user=user,
+            thread_id=thread_id,
+            at=at,
+            episode=episode,
+            mark_of=self._mark_of,
+        )
         if episode is None:
             return await self._alog(log)
         async with OWNER_LOCKS.ahold(episode.owner):  # what is kept of its turn may be judged now
@@ -98,15 +117,32 @@ class Turns(Episodes):
 
     async def _alog(self, log: Log, episode: Episode | None = None) -> list[Message]:
         found = await self.store.abatch([*log.read_ops(), *_episode_op(episode)])
+        if log.is_stale(found):
+            return await self._alog(log.anew(), episode)
         written = log.records(found, self.clock(), self.redact)
-        await self._awrite(self._turn_ops(written, episode, found))
+        edit = log.edit(written)
+        await self._awrite(self._turn_ops(log.owner, written, edit, episode, found))
+        self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
     def _turn_ops(
-        self, messages: list[Message], episode: Episode | None, found: Sequence[Any]
+        self,
+        owner: Owner,
+        messages: list[Message],
+        edit: str | None,
+        episode: Episode | None,
+        found: Sequence[Any],
     ) -> Sequence[PutOp]:
         ops = message_ops(messages, self._expired, self.clock())
+        ops += [] if edit is None else [edit_op(owner, edit)]
         return ops if episode is None else [*ops, put_op(episodic.with_kept(episode, found[-1]))]
+
+    def _mark_of(self, owner: Owner, thread_id: str) -> Mark:
+        """Return what is known to be kept of a thread."""
+        return self._marks.get(self._place(owner, thread_id))
+
+    def _place(self, owner: Owner, thread_id: str) -> Place:
+        return Place(id(self.store), owner, thread_id)
 
     def is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Whether somebody has deleted a message, so that no episode is to say what it said."""
