@@ -19,7 +19,7 @@ from langgraph.store.base import GetOp
 from langgraph_memory.clock import parse_time
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.messages import is_said, text_of, with_ids
-from langgraph_memory.operations import forgotten, get_op
+from langgraph_memory.operations import forgotten, get_op, sound_or_none
 from langgraph_memory.records import Message
 from langgraph_memory.redaction import Redact
 from langgraph_memory.scope import Owner
@@ -65,7 +65,9 @@ class Log:
         answers = iter(found)
         records = []
         for position, message in self.said:
-            places = [_Place(id, next(answers), next(answers)) for id in self._ids(message)]
+            places = [
+                _Place(id, sound_or_none(next(answers)), next(answers)) for id in self._ids(message)
+            ]
             kept, id = self._place_of(message, places, redact)
             if id is not None:
                 records.append(self._record(id, position, message, now, redact))

@@ -101,6 +101,31 @@ def row_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set
     return {id for (id,) in rows}
 
 
+def namespace_parts(
+    connection: sqlite3.Connection, collection: StoredCollection, stem: str = ""
+) -> list[str]:
+    """Return what the rows of namespaces have as `part`: of all, or of those below one.
+
+    By an index of Chroma's, which reads those below a prefix alone.
+
+    Args:
+        connection: To the database.
+        collection: Whose rows.
+        stem: How the parts begin that are wanted, without the comma or bracket that follows.
+    """
+    states = "state.string_value IN ('namespace', 'emptied')"
+    begins = "part.string_value >= ? AND part.string_value < ?" if stem else "part.id IS NOT NULL"
+    rows = connection.execute(
+        "SELECT part.string_value FROM embedding_metadata AS part "
+        "JOIN embedding_metadata AS state ON state.id = part.id AND state.key = 'state' "
+        "JOIN embeddings ON embeddings.id = part.id "
+        "WHERE part.key = 'part' AND part.string_value IS NOT NULL "
+        f"AND embeddings.segment_id = ? AND {states} AND {begins}",
+        (collection.rows_segment, *((stem + ",", stem + "^") if stem else ())),
+    )
+    return [part for (part,) in rows]
+
+
 def queued_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set[str]:
     """Return the ids of the rows whose latest vector is in Chroma's write-ahead queue."""
     rows = connection.execute(
