@@ -333,9 +333,8 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
 class Erasure:
     """The deletion of all that an owner has, of whatever type."""
 
-    def __init__(self, owner: Owner, hybrid: bool) -> None:
+    def __init__(self, owner: Owner) -> None:
         self._root = (ROOT, owner.kind, encode_label(owner.id))
-        self._hybrid = hybrid
         self._namespaces: list[Namespace] = []
         self._deleted: Counter[tuple[Namespace, str]] = Counter()
 
@@ -349,7 +348,7 @@ class Erasure:
         # A store may take a label for a pattern, and list what is another owner's.
         own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
         self._namespaces = [ns for ns in own if ns[-1] != forgotten(ns)[-1]]
-        return all_ops(self._namespaces, self._hybrid)
+        return all_ops(self._namespaces, hybrid=False)  # with what is no record
 
     def delete_ops(self, results: Sequence[Any]) -> list[PutOp]:
         """Return the operations that delete these items; none when there is nothing left.

@@ -551,7 +551,7 @@ class Collection:
                 {"state": {"$in": ["tombstone", "emptied"]}}, ["metadatas"]
             )
             for id, metadata in zip(page["ids"], page["metadatas"], strict=True)
-            if metadata["state"] == "tombstone" or is_empty(metadata)
+            if metadata and (metadata["state"] == "tombstone" or is_empty(metadata))
         ]
         for ids in cut(gone):
             self._rows.delete(ids)

@@ -120,6 +120,6 @@ def listed_namespaces(rows: ChromaRows) -> tuple[Namespace, ...]:
     for page in rows.pages({"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"]):
         for metadata in page["metadatas"]:
             with suppress(Unreadable):
-                if not is_empty(metadata):
+                if metadata is not None and not is_empty(metadata):
                     found.add(read_namespace(metadata))
     return tuple(sorted(found))

@@ -33,13 +33,15 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import replace_surrogates, seeded_vector
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.scope import owner_of
-from langgraph_memory.sound import MAX_DEPTH, depth, tell_once
+from langgraph_memory.sound import MAX_DEPTH, depth, flaw_in, tell_once
 
 T = TypeVar("T")
 
 Namespace = tuple[str, ...]
 Address = tuple[Namespace, str]
 """Where an item is: its namespace and its key."""
+
+_ID_BYTES = 20
 
 _EPISODE_FIELDS = ("outcome", "quality_score", "duration_ms", "token_cost")
 _FIELDS = (
@@ -96,7 +98,12 @@ def row_id(namespace: Namespace, key: str | None = None, field: int = 0) -> str:
     A hash of the structure: no two of them collide, whatever their labels and keys contain.
     """
     address: list[Any] = [list(namespace)] if key is None else [list(namespace), key, field]
-    return hashlib.blake2b(json.dumps(address).encode(), digest_size=20).hexdigest()
+    return hashlib.blake2b(json.dumps(address).encode(), digest_size=_ID_BYTES).hexdigest()
+
+
+def is_own(id: str) -> bool:
+    """Whether a row has an id as this package makes them; others are of other code."""
+    return len(id) == 2 * _ID_BYTES
 
 
 def part_of(namespace: Namespace) -> str:
@@ -173,8 +180,12 @@ def tombstone(id: str, dims: int) -> Row:
     return Row(id, metadata, "", seeded_vector(id, dims))
 
 
+STATES = ("unindexed", "vector", "namespace", "emptied", "tombstone")
+"""What `state` may say of a row that is not that of an indexed item."""
+
+
 def is_item(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a row is that of an item, and not one beside it; one without metadata is foreign."""
+    """Whether a row is that of an item, and not one beside it, or one of other code."""
     return metadata is not None and metadata.get("state") in (None, "unindexed")
 
 
@@ -235,6 +246,22 @@ def read_envelope(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _lives(metadata: Mapping[str, Any], envelope: Mapping[str, Any]) -> bool:
     times = (envelope["ttl"], metadata.get("expires"))
     return all(isinstance(each, (int, float)) for each in times)
+
+
+def flaw_of_row(id: str, metadata: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a row, and where it is, in words; `None` if nothing is."""
+    if not is_own(id):
+        return "it was written by other code than this package"
+    if metadata.get("state") not in (None, *STATES):
+        return "it has a state that no row of this package has"
+    if not is_item(metadata):
+        return None
+    try:
+        namespace, envelope = read_namespace(metadata), read_envelope(metadata)
+    except Unreadable as error:
+        return str(error)
+    wrong = flaw_in(namespace, envelope["value"])
+    return wrong and f"{wrong}, in the value of {metadata['key']!r} in {namespace!r}"
 
 
 def readable_items(
@@ -306,5 +333,13 @@ def _owner_fields(namespace: Namespace, value: Mapping[str, Any]) -> dict[str, A
     owner, type = owned
     fields: dict[str, Any] = {owner.kind: replace_surrogates(owner.id), "type": type}
     if type == "episode":
-        fields |= {name: value.get(name) for name in _EPISODE_FIELDS}
+        fields |= {name: _column(value.get(name)) for name in _EPISODE_FIELDS}
     return fields
+
+
+def _column(value: Any) -> Any:
+    """Return a value as Chroma's metadata takes it; `None` for what it does not take."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    fits = isinstance(value, (int, float)) and abs(value) < 2**63
+    return value if fits else None

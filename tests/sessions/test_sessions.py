@@ -153,7 +153,9 @@ async def test_a_listing_of_no_thread_has_all_of_the_runs_user_and_of_nobody_els
             listed.append((options, ids))
         return {}
 
-    looking = StateGraph(MessagesState).add_node("look", look).add_edge(START, "look").compile()
+    looking: Graph = (
+        StateGraph(MessagesState).add_node("look", look).add_edge(START, "look").compile()
+    )
     graph = chat(sessions)
     for user, thread in (("ana", "a"), ("bo", "b"), ("ana", "c"), ("ana", "a")):
         graph.invoke(say("hello"), sessions.config(user=user, thread_id=thread))
