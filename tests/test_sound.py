@@ -15,10 +15,20 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_memory import ChromaStore, Memory, compact, doctor, reembed
+from langgraph_memory import (
+    ChromaStore,
+    Memory,
+    compact,
+    doctor,
+    memory_tools,
+    reembed,
+    with_memory,
+)
 from langgraph_memory.errors import RecordNotFoundError
 from langgraph_memory.records import RECORD_CLASSES
 from langgraph_memory.scope import RECORD_TYPES, Owner, RecordType
@@ -206,6 +216,33 @@ def test_rows_that_are_no_records_are_told_of_once(
     assert "created_at is missing" in told
     assert "doctor" in told
     assert "the secret" not in told
+
+
+@pytest.mark.parametrize("kind", ["chroma", "other"])
+def test_a_graph_and_its_tools_go_on_beside_a_row_that_is_no_record(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown: list[str] = []
+
+    def chat(state: MessagesState) -> dict[str, Any]:
+        shown.append(state["messages"][-1].text)
+        return {"messages": [AIMessage("Noted.")]}
+
+    with open_memory(opened(kind)) as memory:
+        fill(memory)
+        for type in RECORD_TYPES:
+            memory.store.put(
+                ANA.namespace(type), "foreign", {"text": "peanuts", "importance": None}
+            )
+        node = with_memory(chat, memory)
+        graph = StateGraph(MessagesState).add_node("chat", node).add_edge(START, "chat").compile()
+        config: RunnableConfig = {"configurable": {"user_id": "ana", "thread_id": "now"}}
+        graph.invoke(MessagesState(messages=[HumanMessage("Which nuts may I eat?")]), config)
+        tools = {tool.name: tool for tool in memory_tools(memory)}
+        listed = tools["list_memories"].invoke({}, config)
+        found = tools["recall"].invoke({"query": "peanuts"}, config)
+    assert all("I am allergic to peanuts" in text for text in (*shown, listed, found))
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 # -- rows that were written to Chroma itself -------------------------------------------------------

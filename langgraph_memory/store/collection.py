@@ -580,4 +580,7 @@ class DirectoryCollection(Collection):
         super().__init__(rows, limits, on_close, order)
 
     def _learn(self, prefix: Namespace) -> None:
-        self._catalogue.learn(prefix, namespaces_in(self._directory, prefix))
+        try:
+            self._catalogue.learn(prefix, namespaces_in(self._directory, prefix))
+        except StoreError:  # the tables of another version of Chroma
+            super()._learn(prefix)
