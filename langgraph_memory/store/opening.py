@@ -18,7 +18,7 @@ from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import StoreError, StoreLockedError
 from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
 from langgraph_memory.store.client import persistent_client, settings
-from langgraph_memory.store.collection import Collection
+from langgraph_memory.store.collection import Collection, DirectoryCollection
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
 from langgraph_memory.store.folder_collection import FolderCollection
 from langgraph_memory.store.folder_rows import FolderRows
@@ -56,7 +56,9 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
             opening.callback(client.close)
             written = (directory / "chroma.sqlite3").stat().st_mtime_ns
             rows = ChromaRows(client, COLLECTION)
-            collection = Collection(rows, limits, lambda: _close(client, lock), written)
+            collection = DirectoryCollection(
+                rows, limits, lambda: _close(client, lock), written, directory
+            )
             _try_to_note_whole(lock)
             opening.pop_all()  # all went well: they are for `_close` now
             return collection

@@ -83,7 +83,7 @@ class Forgetting(Verbs):
         return listing.receipt(gone)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
-        erasure = Erasure(owner, self._hybrid)
+        erasure = Erasure(owner)
         while True:
             listed = self.store.batch([erasure.list_op])[0]
             ops = erasure.delete_ops(self.store.batch(erasure.read_ops(listed)))
@@ -92,7 +92,7 @@ class Forgetting(Verbs):
             self._write(ops)
 
     async def _aforget_everything(self, owner: Owner) -> Receipt:
-        erasure = Erasure(owner, self._hybrid)
+        erasure = Erasure(owner)
         while True:
             listed = (await self.store.abatch([erasure.list_op]))[0]
             ops = erasure.delete_ops(await self.store.abatch(erasure.read_ops(listed)))
