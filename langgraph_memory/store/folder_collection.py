@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from langgraph_memory.store.collection import Collection, Reading
 from langgraph_memory.store.folder_rows import FolderRows
-from langgraph_memory.store.large import Scope, ScopeName
+from langgraph_memory.store.large import ScopeName
 from langgraph_memory.store.partition import Partition
 from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.rows import Address, Namespace
@@ -31,24 +31,23 @@ class FolderCollection(Collection):
         addresses: Sequence[Address],
         names: Sequence[ScopeName] = (),
         now: float | None = None,
-        listing: bool = False,
+        listing: Namespace | None = None,
     ) -> Reading:
         with self._lock:
             self.check_usable()
             with self._rows.moment() as seen:
                 self._follow_writer(seen)
-                kinds = {kind for kind, _ in names}
-                known = self.namespaces() if listing or "prefix" in kinds else ()
-                scopes = [Scope.of(name, known) for name in names]
+                scopes = [self._scope(name) for name in names]
+                listed = () if listing is None else self.namespaces(listing)
                 self._look_again(
                     {ns for ns, _ in addresses}.union(*(scope.namespaces for scope in scopes))
                 )
-                return self._loaded(addresses, names, now, known)
+                return self._loaded(addresses, scopes, now, listed)
 
-    def living_namespaces(self, now: float) -> list[Namespace]:
+    def living_namespaces(self, now: float, prefix: Namespace = ()) -> list[Namespace]:
         with self._lock, self._rows.moment() as seen:
             self._follow_writer(seen)
-            return super().living_namespaces(now)
+            return super().living_namespaces(now, prefix)
 
     # -- parts of what the base does --
 
@@ -59,7 +58,7 @@ class FolderCollection(Collection):
         """Take nothing for right that was read before the latest write."""
         if seen != self._followed:
             self._followed = seen
-            self._catalogue = None
+            self._catalogue.forget()
             self._current.clear()
             self._large.clear()
 
