@@ -10,7 +10,7 @@ import shutil
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
+from langgraph_memory.store.local_rows import LocalRows
 from langgraph_memory.store.partition_cache import Limits
-from langgraph_memory.store.repair import make_ready, note_whole
+from langgraph_memory.store.repair import make_ready, mark_written, note_whole
 from langgraph_memory.store.server import connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
+from langgraph_memory.store.tables import DATABASE
 
 logger = logging.getLogger(__name__)
 
@@ -45,12 +47,21 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
             lock = DirectoryLock(directory)
             lock.acquire()
             opening.callback(lock.release)
-            make_ready(lock, embedder)
-            client = persistent_client(directory)
-            opening.callback(client.close)
-            written = (directory / "chroma.sqlite3").stat().st_mtime_ns
-            rows = ChromaRows(client, COLLECTION)
-            collection = Collection(rows, limits, lambda: _close(client, lock), written)
+
+            def reopen() -> Any:
+                make_ready(lock, embedder)
+                return persistent_client(directory)
+
+            client = opening.enter_context(closing(reopen()))
+            written = (directory / DATABASE).stat().st_mtime_ns
+            rows = LocalRows(
+                client,
+                COLLECTION,
+                directory,
+                reopen=reopen,
+                before_write=lambda: mark_written(directory),
+            )
+            collection = Collection(rows, limits, lambda: _close(rows, lock), written)
             _try_to_note_whole(lock)
             opening.pop_all()  # all went well: they are for `_close` now
             return collection
@@ -58,9 +69,9 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
     return _shared(directory, open_new)
 
 
-def _close(client: Any, lock: DirectoryLock) -> None:
+def _close(rows: LocalRows, lock: DirectoryLock) -> None:
     try:
-        client.close()
+        rows.close()
         _try_to_note_whole(lock)
     finally:
         lock.release()
@@ -111,7 +122,11 @@ def open_client(client: Any, limits: Limits) -> Collection:
         # The collection keeps the client alive, and with it the id by which it is known.
         if is_server(client):
             return ServerCollection(ServerRows(client, COLLECTION), limits, lambda: None)
-        return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)
+        configured = client.get_settings()
+        if not configured.is_persistent:
+            return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)
+        rows = LocalRows(client, COLLECTION, Path(configured.persist_directory))
+        return Collection(rows, limits, lambda: None)
 
     return _shared(id(client), open_new)
 
