@@ -33,6 +33,7 @@ from langgraph_memory.store.opening import (
     open_client,
     open_directory,
     open_in_memory,
+    open_reading,
     open_server,
     release,
 )
@@ -66,6 +67,9 @@ class ChromaStore(BaseStore):
             be kept in memory and searched exactly. Above it Chroma's index answers, which is
             approximate; the result of `search` says so: `found.exact`.
         clock: Gives the time of `created_at` and `updated_at`.
+        read_only: Reads a folder without a write of any kind, also while another process has it
+            open and writes to it: each read sees what was acknowledged by then. What would write
+            is refused, and reads prolong no lives.
 
     Raises:
         StoreLockedError: If another process has the directory open.
@@ -97,15 +101,23 @@ class ChromaStore(BaseStore):
         cache_bytes: int = CACHE_BYTES,
         partition_limit: int = PARTITION_ROWS,
         clock: Clock = utc_now,
+        read_only: bool = False,
     ) -> None:
         if (path in (None, "")) == (client is None):
             raise ConfigurationError(
                 "ChromaStore takes a path or client=; for a store that is gone at the end use "
                 "ChromaStore.in_memory()"
             )
+        if read_only and (client is not None or is_url(path)):
+            raise ConfigurationError(
+                "read_only= is for a folder; what a server lets one do is up to the server"
+            )
         self._configure(embed, index, ttl, clock)
+        self._read_only = read_only
         limits = Limits(cache_bytes, partition_limit)
-        if client is not None:
+        if read_only:
+            self._use(open_reading(Path(str(path)), limits, self._embedder))
+        elif client is not None:
             self._use(open_client(client, limits))
         elif is_url(path):
             self._use(open_server(str(path), limits))
@@ -159,6 +171,7 @@ class ChromaStore(BaseStore):
         self._embedder = Embedder(config.get("embed"), config.get("dims"))
         self._fields = list(config.get("fields") or ["$"])
         self._clock = clock
+        self._read_only = False
         self._sweeper = Sweeper(self.sweep_ttl)
         self.ttl_config = ttl
         self._confirmed = False
@@ -179,14 +192,14 @@ class ChromaStore(BaseStore):
 
     def batch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Carry out operations: reads see the state before the batch, writes land all or none."""
-        planned = plan(ops, self._fields)
+        planned = self._planned(ops)
         documents, queries = self._with_probe(planned)
         return self._run(planned, *self._embedder.embed(documents, queries))
 
     async def abatch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Async form of `batch`; Chroma is called in a worker thread."""
         self._open.check_usable()  # no thread outlives a fork
-        planned = plan(ops, self._fields)
+        planned = self._planned(ops)
         vectors = await self._aembed(*self._with_probe(planned))
         if not planned.puts:
             return await self._in_pool(self._open.readers, self._run, planned, *vectors)
@@ -200,6 +213,7 @@ class ChromaStore(BaseStore):
         Raises:
             StoreError: If Chroma fails. What is deleted by then stays so.
         """
+        self._check_writable()
         return self._open.sweep(self._clock().timestamp())
 
     async def asweep_ttl(self) -> int:
@@ -219,6 +233,7 @@ class ChromaStore(BaseStore):
         if minutes is None:
             minutes = (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_EVERY
         check_ttl(minutes)
+        self._check_writable()
         return self._sweeper.start(minutes)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
@@ -235,6 +250,7 @@ class ChromaStore(BaseStore):
             StoreError: If Chroma fails.
         """
         validate_op_namespace(SearchOp(namespace_prefix))
+        self._check_writable()
         return self._open.purge(labels(namespace_prefix))
 
     async def apurge(self, namespace_prefix: tuple[str, ...]) -> int:
@@ -278,6 +294,24 @@ class ChromaStore(BaseStore):
 
     # -- running --
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened with `read_only=True`: what would write is refused."""
+        return self._read_only
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise ConfigurationError(
+                "this store was opened with read_only=True: nothing can be written, forgotten or "
+                "swept through it"
+            )
+
+    def _planned(self, ops: Iterable[Op | HybridOp | NewestOp]) -> Plan:
+        planned = plan(ops, self._fields)
+        if planned.puts:
+            self._check_writable()
+        return planned
+
     def _with_probe(self, plan: Plan) -> tuple[list[str], list[str]]:
         if self._confirmed or not (plan.puts or plan.queries):
             return plan.documents, plan.queries
@@ -310,12 +344,15 @@ class ChromaStore(BaseStore):
         if len(documents) > len(plan.documents):
             self._embedder.learn(documents[0])
             documents = documents[1:]
-        if not self._confirmed and (plan.puts or plan.queries):
+        fresh = self._read_only and collection.fingerprint is None  # nothing there to compare
+        if not self._confirmed and not fresh and (plan.puts or plan.queries):
             collection.confirm(self._embedder.fingerprint)
             self._confirmed = True
         now = self._clock().timestamp()
         omit_expired = bool((self.ttl_config or {}).get("omit_expired"))
-        reader = Reader(collection, plan.queries, queries, now, omit_expired)
+        reader = Reader(
+            collection, plan.queries, queries, now, omit_expired, prolong=not self._read_only
+        )
         results = reader.results(plan.ops)
         if plan.puts:
             collection.write(writes(plan, documents, self._clock()))

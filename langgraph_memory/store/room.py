@@ -17,11 +17,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from langgraph_memory.errors import StoreError
 from langgraph_memory.store.rows import Row
+from langgraph_memory.store.tables import DATABASE
 
 MULTIPLE = 20
 """So many times the bytes of a batch have to be free."""
@@ -34,6 +35,7 @@ _INDEX_ROW = (
     1_000  # bytes of a row in the index beside its vector, with what SQLite takes meanwhile
 )
 _PIECE = bytes(1 << 20)
+_LITTLE = 8 << 20  # bytes; with less, what fails may well fail for want of space
 
 
 def size_of(rows: Iterable[Row]) -> int:
@@ -94,8 +96,20 @@ class Room:
         Raises:
             StoreError: What is full, and how much is needed.
         """
-        files: Sequence[Path] = [file for file in self._folder.rglob("*") if file.is_file()]
-        self.check(int(COPY * sum(file.stat().st_size for file in files)))
+        self.check(self._copy())
+
+    def holds_copy(self) -> bool:
+        """Whether there is room for a write, and for a copy of the folder's collection."""
+        free = self._free()
+        return free is None or free >= max(self._copy(), _LITTLE)
+
+    def _copy(self) -> int:
+        files = [
+            self._folder / DATABASE,
+            *self._folder.glob("*/*.bin"),
+            *self._folder.glob("*/*.pickle"),
+        ]
+        return int(COPY * sum(file.stat().st_size for file in files if file.exists()))
 
     def _free(self) -> int | None:
         """Return the free bytes; `None` where the system does not tell."""
