@@ -10,11 +10,13 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import StoreError, StoreLockedError
+from langgraph_memory.marks import leave_mark
 from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
@@ -23,7 +25,7 @@ from langgraph_memory.store.folder_collection import FolderCollection
 from langgraph_memory.store.folder_rows import FolderRows
 from langgraph_memory.store.local_rows import LocalRows
 from langgraph_memory.store.partition_cache import Limits
-from langgraph_memory.store.repair import make_ready, mark_written, note_whole, stored
+from langgraph_memory.store.repair import make_ready, note_whole, stored
 from langgraph_memory.store.room import Room
 from langgraph_memory.store.server import connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
@@ -75,7 +77,7 @@ def _owned(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
             COLLECTION,
             directory,
             reopen=reopen,
-            before_write=lambda: mark_written(directory),
+            before_write=partial(leave_mark, directory / DATABASE),
         )
         collection = Collection(rows, limits, lambda: _close(rows, lock), written)
         _try_to_note_whole(lock)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from langgraph_memory.embedding import PROBE, Embedder, Fingerprint, fingerprint_from_metadata
 from langgraph_memory.errors import StoreError
+from langgraph_memory.marks import is_marked, leave_mark
 from langgraph_memory.store.chroma_rows import COLLECTION
 from langgraph_memory.store.client import opened_client
 from langgraph_memory.store.directory_lock import DirectoryLock
@@ -25,7 +26,6 @@ from langgraph_memory.store.index_files import (
     file_state,
     find_damage,
 )
-from langgraph_memory.store.mark import MARK, leave_mark
 from langgraph_memory.store.probe import find_fault
 from langgraph_memory.store.rebuild import (
     NEXT,
@@ -102,35 +102,25 @@ def refuse_lost(directory: Path) -> None:
     """
     file = directory / DATABASE
     there = file.is_file() and file.stat().st_size > 0
-    if (directory / MARK).exists() or (not there and any(directory.glob(f"*/{PICKLE}"))):
+    if is_marked(file) or (not there and any(directory.glob(f"*/{PICKLE}"))):
         gone = f"the collection {COLLECTION!r} is not in {file}" if there else f"{file} is gone"
         raise StoreError(
-            f"{directory} held a memory, and {gone}. The texts were in that file: put it back from "
+            f"{directory} held a memory, and {gone}. All texts were in that file: put it back from "
             "a backup. To begin with an empty memory, name another folder, or empty this one"
         )
 
 
 def mark_rows(directory: Path, collection: StoredCollection) -> None:
     """Leave the mark where rows were written before there was one."""
-    if (directory / MARK).exists():
+    if is_marked(directory / DATABASE):
         return
     with reading(directory) as connection:
         rows = row_count(connection, collection)
     if rows:
         try:
-            mark_written(directory)
+            leave_mark(directory / DATABASE)
         except StoreError:
             logger.warning("%s could not be marked as written to", directory, exc_info=True)
-
-
-def mark_written(directory: Path) -> None:
-    """Leave the mark, if it is not there yet.
-
-    Raises:
-        StoreError: If it cannot be written.
-    """
-    if not (directory / MARK).exists():
-        leave_mark(directory / MARK, DATABASE)
 
 
 def finish_interrupted(directory: Path) -> None:

@@ -5,11 +5,12 @@ the middle of its transaction, and a later one, up to then or when there is room
 for 1,000 seconds with Python's lock in its hands: no thread, timeout or signal handler runs. And it
 writes its index in place, which a full disk cuts off. So what does not fit never gets there.
 
-How much a write takes was measured on a tmpfs whose free space another process watched, over
-thousands of writes: most take 4 to 12 times what they hold, a few up to 18 times (the trigrams of
-the texts are merged now and then); one of 40 kB up to 1.4 MB; and every 1,000 rows the index is
-written, 1.2 MB with 64 dimensions, 2.1 MB with 512. A copy of a whole folder (`reembed`, `compact`)
-took 1.0 to 1.4 times what the folder had.
+How much a write takes was measured on a tmpfs whose free space another process watched, over some
+thousands of writes of 1 to 500 rows, with texts of 200 to 20,000 characters. Most take 5 to 7 times
+the bytes of their texts and metadata; where the trigrams of the texts are merged, batches of 0.8
+and 2.4 MB took 11 and 12 times as many, one of 0.4 MB 17 times (7.0 MB), one of 40 kB up to 1.4 MB.
+Every 1,000 rows the index is written: 1.2 MB with 64 dimensions, 2.1 MB with 512. A copy of a whole
+folder (`reembed`, `compact`) took 1.0 to 1.4 times the bytes of the folder.
 """
 
 from __future__ import annotations
@@ -24,11 +25,20 @@ from langgraph_memory.errors import StoreError
 from langgraph_memory.store.rows import Row
 from langgraph_memory.store.tables import DATABASE
 
-MULTIPLE = 20
-"""So many times the bytes of a batch have to be free."""
+MULTIPLE = 14
+"""So many times the bytes of the texts and metadata of a batch have to be free."""
+
+SPARE = 1 << 20
+"""Bytes that have to be free besides, however small a batch is."""
+
+COPIES = 3
+"""So many times a vector is written: into Chroma's log, into the index, and what SQLite keeps."""
 
 COPY = 1.5
 """So many times the bytes of a folder have to be free to copy its collection."""
+
+COPY_AND_SHRINK = 2.5
+"""The same if SQLite's file is made smaller in the end: it took 1.7 to 2.3 times as much."""
 
 _INDEXED_EVERY = 1_000  # rows
 _INDEX_ROW = (
@@ -39,10 +49,9 @@ _LITTLE = 8 << 20  # bytes; with less, what fails may well fail for want of spac
 
 
 def size_of(rows: Iterable[Row]) -> int:
-    """Return how many bytes rows hold."""
+    """Return how many bytes the texts and metadata of rows have."""
     return sum(
         len(row.document.encode())
-        + 4 * len(row.vector)
         + sum(len(str(value).encode()) for value in row.metadata.values() if value is not None)
         for row in rows
     )
@@ -52,11 +61,12 @@ def needed(size: int, rows: int, dims: int) -> int:
     """Return how many bytes have to be free for a write.
 
     Args:
-        size: The bytes that its rows hold.
+        size: The bytes of the texts and metadata of its rows.
         rows: How many rows it has.
         dims: How many dimensions a vector has.
     """
-    return MULTIPLE * size + (_INDEXED_EVERY + rows) * (4 * dims + _INDEX_ROW)
+    vectors = (_INDEXED_EVERY + COPIES * rows) * (4 * dims + _INDEX_ROW)
+    return SPARE + MULTIPLE * size + vectors
 
 
 class Room:
@@ -90,26 +100,29 @@ class Room:
         except OSError as error:
             raise self._full(need, str(error)) from error
 
-    def check_copy(self) -> None:
+    def check_copy(self, times: float = COPY) -> None:
         """Refuse to begin a copy of the folder's collection that would not fit.
+
+        Args:
+            times: So many times the bytes of the folder have to be free.
 
         Raises:
             StoreError: What is full, and how much is needed.
         """
-        self.check(self._copy())
+        self.check(int(times * self._size()))
 
     def holds_copy(self) -> bool:
         """Whether there is room for a write, and for a copy of the folder's collection."""
         free = self._free()
-        return free is None or free >= max(self._copy(), _LITTLE)
+        return free is None or free >= max(COPY * self._size(), _LITTLE)
 
-    def _copy(self) -> int:
+    def _size(self) -> int:
         files = [
             self._folder / DATABASE,
             *self._folder.glob("*/*.bin"),
             *self._folder.glob("*/*.pickle"),
         ]
-        return int(COPY * sum(file.stat().st_size for file in files if file.exists()))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def _free(self) -> int | None:
         """Return the free bytes; `None` where the system does not tell."""
