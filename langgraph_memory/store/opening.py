@@ -26,7 +26,7 @@ from langgraph_memory.store.folder_rows import FolderRows
 from langgraph_memory.store.local_rows import LocalRows
 from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.repair import make_ready, note_whole, stored
-from langgraph_memory.store.room import Room
+from langgraph_memory.store.room import NoRoomError, Room
 from langgraph_memory.store.server import connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
 from langgraph_memory.store.tables import DATABASE
@@ -137,7 +137,9 @@ def _on_full_disk(
     Raises:
         StoreError: The error that Chroma's opening ended with, if it is not so.
     """
-    if not directory.is_dir() or Room(directory).holds_copy():
+    if not directory.is_dir():
+        raise error
+    if not isinstance(error, NoRoomError) and not Room(directory).is_scarce():
         raise error
     if stored(directory, COLLECTION) is None:
         raise StoreError(f"{error} (the disk of {directory} is full)") from error

@@ -45,7 +45,7 @@ _INDEX_ROW = (
     1_000  # bytes of a row in the index beside its vector, with what SQLite takes meanwhile
 )
 _PIECE = bytes(1 << 20)
-_LITTLE = 8 << 20  # bytes; with less, what fails may well fail for want of space
+_LITTLE = 8 << 20  # bytes
 
 
 def size_of(rows: Iterable[Row]) -> int:
@@ -69,6 +69,10 @@ def needed(size: int, rows: int, dims: int) -> int:
     return SPARE + MULTIPLE * size + vectors
 
 
+class NoRoomError(StoreError):
+    """A write does not fit; nobody outside has to tell it from other errors of the disk."""
+
+
 class Room:
     """The free space of the disk that a folder is on."""
 
@@ -79,7 +83,7 @@ class Room:
         """Refuse to go on with less than so many free bytes.
 
         Raises:
-            StoreError: What is full, and how much is needed.
+            NoRoomError: What is full, and how much is needed.
         """
         free = self._free()
         if free is not None and free < need:
@@ -89,7 +93,7 @@ class Room:
         """Refuse to go on where so many bytes cannot be written: a quota shows in no figure.
 
         Raises:
-            StoreError: What is full, and how much is needed.
+            NoRoomError: What is full, and how much is needed.
         """
         self.check(need)
         try:
@@ -107,14 +111,14 @@ class Room:
             times: So many times the bytes of the folder have to be free.
 
         Raises:
-            StoreError: What is full, and how much is needed.
+            NoRoomError: What is full, and how much is needed.
         """
         self.check(int(times * self._size()))
 
-    def holds_copy(self) -> bool:
-        """Whether there is room for a write, and for a copy of the folder's collection."""
+    def is_scarce(self) -> bool:
+        """Whether there is so little room that what fails may well fail for it."""
         free = self._free()
-        return free is None or free >= max(COPY * self._size(), _LITTLE)
+        return free is not None and free < _LITTLE
 
     def _size(self) -> int:
         files = [
@@ -132,8 +136,8 @@ class Room:
             return None
         return usage.free if usage.total else None
 
-    def _full(self, need: int, found: str) -> StoreError:
-        return StoreError(
+    def _full(self, need: int, found: str) -> NoRoomError:
+        return NoRoomError(
             f"the disk of {self._folder} is full: this needs {need:,} bytes, and {found}. Nothing "
             "was written; reading goes on, and writing when there is room"
         )

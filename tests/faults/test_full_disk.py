@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory import ChromaStore, StoreError, compact, reembed
+from langgraph_memory.store.client import persistent_client
 from langgraph_memory.store.room import needed, size_of
 from langgraph_memory.store.rows import item_rows
 from langgraph_memory.testing import HashingEmbeddings
 from tests.faults import full_disk
 from tests.faults.full_disk import ballast, text
 from tests.store.damaged import small_disk
-from tests.store.support import Child, open_store, stored_item
+from tests.store.support import Child, chroma_refuses, open_store, stored_item
 from tests.surfaces.graphs import opened
 
 LONGEST_HALT = 20.0
@@ -204,3 +206,14 @@ def test_a_write_that_raised_is_there_whole_or_not_at_all_after_a_kill_and_is_no
 
 def contents(store: ChromaStore) -> dict[str, str]:
     return {item.key: item.value["text"] for item in store.search(("a",), limit=100)}
+
+
+def test_a_client_of_ones_own_that_has_failed_is_not_written_to_again(tmp_path: Path) -> None:
+    client = persistent_client(tmp_path)
+    with closing(client), ChromaStore(client=client, embed=HashingEmbeddings(64)) as store:
+        store.put(("a",), "1", {"text": "as it was"})
+        with chroma_refuses(tmp_path), pytest.raises(StoreError, match="Undecided is '2' in"):
+            store.put(("a",), "2", {"text": "new"})
+        with pytest.raises(StoreError, match="open the folder with a new one"):
+            store.put(("a",), "2", {"text": "new"})
+        assert contents(store) == {"1": "as it was"}
