@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Self
 from uuid import uuid4
 
@@ -23,7 +24,7 @@ from langgraph_memory import checks
 from langgraph_memory.clock import parse_time, utc_now
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.guard import Guard, point_of, thread_of, user_of
-from langgraph_memory.sqlite_guard import SqliteGuard, place_of_file
+from langgraph_memory.sqlite_guard import SqliteGuard, open_reading, place_of_file
 from langgraph_memory.sqlite_guard import open_guard as open_sqlite
 from langgraph_memory.threads import Session as Session
 from langgraph_memory.threads import in_thread
@@ -223,6 +224,15 @@ class Sessions:
         """
         return self._open().threads.adopt(user_of(user), thread_of(thread_id))
 
+    def copy_to(self, file: Path) -> int:
+        """Copy all threads, as they are at one moment, into a new file; return how many.
+
+        Raises:
+            ConfigurationError: If they lie in Postgres.
+            StoreError: If it cannot be copied, or the copy is not whole.
+        """
+        return self._open().threads.copy_to(file)
+
     def close(self) -> None:
         """Close the database; closing again does nothing."""
         with self._lock:
@@ -262,13 +272,17 @@ class Sessions:
             return self._saver
 
 
-def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -> Sessions:
+def open_sessions(
+    path: str | os.PathLike[str], *, busy_timeout: float = 30.0, read_only: bool = False
+) -> Sessions:
     """Keep sessions in a folder, a file or Postgres; nothing is opened before the first use.
 
     Args:
         path: A folder (which then holds `sessions.sqlite`), a file with a suffix, `:memory:`, or
             the URL of a Postgres database: `postgresql://user:password@host/database`.
         busy_timeout: How many seconds to wait while another process writes, or for Postgres.
+        read_only: Reads a file without a write of any kind, also while another process writes it;
+            what would write is refused.
 
     Returns:
         Sessions for `with` and `async with`. Entering raises `StoreError` if the database cannot
@@ -285,9 +299,13 @@ def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -
     """
     text = os.fspath(path)
     if text.lower().startswith(("postgres://", "postgresql://")):
+        if read_only:
+            raise ConfigurationError("read_only= is for files; give Postgres a role that reads")
         from langgraph_memory.postgres_guard import open_guard as open_postgres
         from langgraph_memory.postgres_guard import place_of
 
         return Sessions(place_of(text), lambda: open_postgres(text, busy_timeout))
     file = place_of_file(text)
+    if read_only:
+        return Sessions(file, lambda: open_reading(file, busy_timeout))
     return Sessions(file, lambda: open_sqlite(SqliteGuard, file, busy_timeout))

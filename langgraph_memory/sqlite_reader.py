@@ -60,11 +60,12 @@ class SqliteReader:
         Raises:
             StoreError: If the database cannot be read.
         """
-        with self._lock, _errors(self._file):
+        with self._lock, _errors(self._file, sqlite3.Error):
             if self._connection is not None and self._connection.in_transaction:
                 yield self._connection
                 return
-            connection = self._begun()
+            with _errors(self._file, OSError):
+                connection = self._begun()
             try:
                 yield connection
             finally:
@@ -145,10 +146,10 @@ class SqliteReader:
 
 
 @contextmanager
-def _errors(file: Path) -> Iterator[None]:
+def _errors(file: Path, kind: type[Exception]) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except kind as error:
         raise StoreError(f"cannot read {file}: {error}") from error
 
 

@@ -28,6 +28,8 @@ from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.collection import Collection
+from langgraph_memory.store.copies import checked, copied
+from langgraph_memory.store.directory_lock import resolved
 from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
 from langgraph_memory.store.opening import (
     open_client,
@@ -90,6 +92,8 @@ class ChromaStore(BaseStore):
 
     supports_ttl = True
 
+    _directory: Path | None = None
+
     def __init__(
         self,
         path: str | Path | None = None,
@@ -115,6 +119,8 @@ class ChromaStore(BaseStore):
         self._configure(embed, index, ttl, clock)
         self._read_only = read_only
         limits = Limits(cache_bytes, partition_limit)
+        if client is None and not is_url(path):
+            self._directory = resolved(str(path))
         if read_only:
             self._use(open_reading(Path(str(path)), limits, self._embedder))
         elif client is not None:
@@ -257,6 +263,24 @@ class ChromaStore(BaseStore):
         """Async form of `purge`."""
         return await self._in_writer(self.purge, namespace_prefix)
 
+    def copy_to(self, place: Path) -> int:
+        """Copy the folder, as it is at one moment, into an empty one; return how many rows it has.
+
+        Raises:
+            ConfigurationError: If it has no folder.
+            StoreError: If it cannot be copied, or the copy is not whole.
+        """
+        if self.directory is None:
+            raise ConfigurationError(
+                "backup copies the folder of a memory, and this one is in memory or on a server: "
+                "use the server's own backup, or stop it and copy the folder that it was started "
+                "with"
+            )
+        with self._open.resting():
+            rows = copied(self.directory, place)
+        checked(place, rows)
+        return rows
+
     # -- lifecycle --
 
     def warm_up(self) -> None:
@@ -293,6 +317,11 @@ class ChromaStore(BaseStore):
         await asyncio.shield(asyncio.to_thread(self.close))  # a cancelled caller closes it too
 
     # -- running --
+
+    @property
+    def directory(self) -> Path | None:
+        """The folder that it lies in; `None` if it is in memory, or on a server."""
+        return self._directory
 
     @property
     def read_only(self) -> bool:
