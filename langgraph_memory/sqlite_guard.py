@@ -19,6 +19,7 @@ from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.guard import Guard
 from langgraph_memory.marks import is_marked, leave_mark, mark_of
 from langgraph_memory.sqlite_reader import SqliteReader
+from langgraph_memory.state_redaction import StateRedactor
 from langgraph_memory.threads import Connection, Threads
 
 _HINTS = {
@@ -187,9 +188,9 @@ class SqliteGuard(Guard, SqliteSaver):
 
     threads: SqliteThreads
 
-    def __init__(self, threads: SqliteThreads) -> None:
+    def __init__(self, threads: SqliteThreads, redacts: StateRedactor | None) -> None:
         super().__init__(threads.conn)
-        self.threads = threads
+        self.threads, self.redacts = threads, redacts
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
@@ -229,12 +230,12 @@ def place_of_file(path: str | os.PathLike[str]) -> str:
 G = TypeVar("G", bound=SqliteGuard)
 
 
-def open_guard(kind: type[G], place: str, busy_timeout: float) -> G:
+def open_guard(kind: type[G], place: str, busy_timeout: float, redacts: StateRedactor | None) -> G:
     """Open the saver of a file behind a guard of a kind, and make its folder and its tables."""
     path = _database_file(place)
     _refuse_lost(path)
     threads = SqliteThreads(path, busy_timeout)
-    saver = kind(threads)
+    saver = kind(threads, redacts)
     try:
         with sqlite_errors(path):
             # Counts for a file that has no table yet.
@@ -267,7 +268,7 @@ def open_reading(place: str, busy_timeout: float) -> SqliteGuard:
     file = _file_of(place)
     if not file.is_file():
         raise StoreError(f"there are no sessions in {file}")
-    return ReadGuard(ReadThreads(str(file), busy_timeout))
+    return ReadGuard(ReadThreads(str(file), busy_timeout), None)
 
 
 def _file_of(path: str) -> Path:

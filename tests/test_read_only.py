@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 
@@ -141,6 +142,7 @@ def test_a_graph_recalls_and_what_would_keep_is_refused_when_it_is_built(
     builder.add_edge(START, "recall")
     builder.add_edge("recall", "chat")
     builder.add_edge("chat", END)
-    asked = {"messages": [HumanMessage("Which coffee, decaf?")]}
-    done = builder.compile().invoke(asked, {"configurable": {"user_id": "c-2291"}})
+    asked: MemoryState = {"messages": [HumanMessage("Which coffee, decaf?")]}
+    config: RunnableConfig = {"configurable": {"user_id": "c-2291"}}
+    done = builder.compile().invoke(asked, config)
     assert "Drinks decaf after noon" in done["messages"][-1].text
