@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from math import ceil
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +20,7 @@ from langgraph_memory.guard import Guard
 from langgraph_memory.sqlite_reader import SqliteReader
 from langgraph_memory.state_redaction import StateRedactor
 from langgraph_memory.threads import Connection, Threads
+from langgraph_memory.written_mark import is_marked, leave_mark, mark_of
 
 _HINTS = {
     sqlite3.SQLITE_BUSY: "another process keeps it locked; close that one or raise busy_timeout=",
@@ -32,6 +34,7 @@ _INCREMENTAL = 2
 _PATIENCE = 1.0  # seconds that emptying the log waits for readers, and all writers for it
 
 FILE_NAME = "sessions.sqlite"
+MEMORY = ":memory:"
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -76,6 +79,20 @@ class SqliteThreads(Threads):
     def create(self) -> None:
         super().create()
         self.conn.execute("PRAGMA secure_delete = ON")
+        if self._has_rows():
+            self._mark()
+
+    def _claim(self, conn: Connection, user: str, thread: str, at: datetime) -> bool:
+        self._mark()
+        return super()._claim(conn, user, thread, at)
+
+    def _mark(self) -> None:
+        if self.place != MEMORY:
+            leave_mark(Path(self.place))
+
+    def _has_rows(self) -> bool:
+        query = "SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM checkpoints)"
+        return bool(self.conn.execute(query).fetchone()[0])
 
     def shrink(self) -> None:
         """Give back free pages, and empty the log, which may hold what was deleted."""
@@ -207,7 +224,7 @@ def place_of_file(path: str | os.PathLike[str]) -> str:
             "sessions take the path of a folder or an SQLite file, or (open_sessions alone) a URL "
             f"that begins with postgresql://, got {url[0] if url else text!r}"
         )
-    return text if text == ":memory:" else os.path.abspath(text)
+    return text if text == MEMORY else os.path.abspath(text)
 
 
 G = TypeVar("G", bound=SqliteGuard)
@@ -216,6 +233,7 @@ G = TypeVar("G", bound=SqliteGuard)
 def open_guard(kind: type[G], place: str, busy_timeout: float, redacts: StateRedactor | None) -> G:
     """Open the saver of a file behind a guard of a kind, and make its folder and its tables."""
     path = _database_file(place)
+    _refuse_lost(path)
     threads = SqliteThreads(path, busy_timeout)
     saver = kind(threads, redacts)
     try:
@@ -228,6 +246,17 @@ def open_guard(kind: type[G], place: str, busy_timeout: float, redacts: StateRed
         threads.close()
         raise
     return saver
+
+
+def _refuse_lost(path: str) -> None:
+    """Refuse a file that is missing or empty if threads were written to it once."""
+    file = Path(path)
+    if path == MEMORY or not is_marked(file) or (file.exists() and file.stat().st_size):
+        return
+    raise StoreError(
+        f"sessions in {file}: it held threads, and is {'empty' if file.exists() else 'gone'}. Put "
+        f"it back from a backup; to begin without them, delete {mark_of(file)}"
+    )
 
 
 def open_reading(place: str, busy_timeout: float) -> SqliteGuard:
@@ -249,7 +278,7 @@ def _file_of(path: str) -> Path:
 
 def _database_file(path: str) -> str:
     """Return the file that a path means, and make its folder."""
-    if path == ":memory:":
+    if path == MEMORY:
         return path
     file = _file_of(path)
     try:

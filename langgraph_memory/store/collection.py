@@ -562,8 +562,11 @@ class Collection:
             for id, metadata in zip(page["ids"], page["metadatas"], strict=True)
             if metadata and (metadata["state"] == "tombstone" or is_empty(metadata))
         ]
-        for ids in cut(gone):
-            self._rows.delete(ids)
+        try:
+            for ids in cut(gone):
+                self._rows.delete(ids)
+        except StoreError:  # a full disk, for one: reads pass them over
+            logger.warning("tombstones could not be removed yet", exc_info=True)
 
 
 class DirectoryCollection(Collection):

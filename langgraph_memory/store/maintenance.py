@@ -26,6 +26,7 @@ from langgraph_memory.store.repair import (
     replace_collection,
     stored,
 )
+from langgraph_memory.store.room import COPY_AND_SHRINK, Room
 from langgraph_memory.store.rows import flaw_of_row
 from langgraph_memory.store.server import is_url
 from langgraph_memory.store.tables import DATABASE, StoredCollection, reading, row_metadata
@@ -133,6 +134,7 @@ def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
         damage = damage_since_checked(lock, main)
         if damage is not None:
             raise StoreError(f"the index in {directory} is broken ({damage}): doctor repairs it")
+        Room(directory).check_copy(COPY_AND_SHRINK)
         before = _size(directory)
         compact_collection(directory, main, on_progress)
         give_back_space(directory)

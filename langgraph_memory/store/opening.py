@@ -6,11 +6,11 @@ So each sees what the others write, and Chroma is not asked to open a directory 
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,16 @@ from langgraph_memory.store.collection import Collection, DirectoryCollection
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
 from langgraph_memory.store.folder_collection import FolderCollection
 from langgraph_memory.store.folder_rows import FolderRows
+from langgraph_memory.store.local_rows import LocalRows
 from langgraph_memory.store.partition_cache import Limits
-from langgraph_memory.store.repair import make_ready, note_whole
+from langgraph_memory.store.repair import make_ready, note_whole, stored
+from langgraph_memory.store.room import NoRoomError, Room
 from langgraph_memory.store.server import connect, disconnect, is_server, patiently
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
+from langgraph_memory.store.tables import DATABASE
+from langgraph_memory.written_mark import leave_mark
 
 logger = logging.getLogger(__name__)
-
-_LITTLE = 16 * 1024 * 1024  # bytes; with less, an error tells how many there are
 
 _open: dict[object, Collection] = {}
 _open_lock = threading.Lock()
@@ -47,23 +49,42 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
             raise StoreLockedError(
                 f"{directory} is open in this process with read_only=True: close that first"
             )
-        with _full_disk_named(directory), ExitStack() as opening:
-            lock = DirectoryLock(directory)
-            lock.acquire()
-            opening.callback(lock.release)
-            make_ready(lock, embedder)
-            client = persistent_client(directory)
-            opening.callback(client.close)
-            written = (directory / "chroma.sqlite3").stat().st_mtime_ns
-            rows = ChromaRows(client, COLLECTION)
-            collection = DirectoryCollection(
-                rows, limits, lambda: _close(client, lock), written, directory
-            )
-            _try_to_note_whole(lock)
-            opening.pop_all()  # all went well: they are for `_close` now
-            return collection
+        try:
+            return _owned(directory, limits, embedder)
+        except StoreLockedError:
+            raise
+        except StoreError as error:
+            return _on_full_disk(directory, limits, embedder, error)
 
     return _shared(directory, open_new)
+
+
+def _owned(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
+    """Take a directory, and open its collection with Chroma."""
+    with ExitStack() as opening:
+        lock = DirectoryLock(directory)
+        lock.acquire()
+        opening.callback(lock.release)
+
+        def reopen() -> Any:
+            make_ready(lock, embedder)
+            return persistent_client(directory)
+
+        client = opening.enter_context(closing(reopen()))
+        written = (directory / DATABASE).stat().st_mtime_ns
+        rows = LocalRows(
+            client,
+            COLLECTION,
+            directory,
+            reopen=reopen,
+            before_write=partial(leave_mark, directory / DATABASE),
+        )
+        collection = DirectoryCollection(
+            rows, limits, lambda: _close(rows, lock), written, directory
+        )
+        _try_to_note_whole(lock)
+        opening.pop_all()  # all went well: they are for `_close` now
+        return collection
 
 
 def open_reading(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
@@ -84,9 +105,9 @@ def _reading(directory: Path) -> object:
     return "reading", directory
 
 
-def _close(client: Any, lock: DirectoryLock) -> None:
+def _close(rows: LocalRows, lock: DirectoryLock) -> None:
     try:
-        client.close()
+        rows.close()
         _try_to_note_whole(lock)
     finally:
         lock.release()
@@ -100,18 +121,32 @@ def _try_to_note_whole(lock: DirectoryLock) -> None:
         logger.info("the state of %s could not be noted", lock.directory, exc_info=True)
 
 
-@contextmanager
-def _full_disk_named(directory: Path) -> Iterator[None]:
-    """Let an error say so if the disk is full: Chroma's messages do not."""
-    try:
-        yield
-    except StoreLockedError:
-        raise
-    except StoreError as error:
-        free = shutil.disk_usage(directory).free if directory.exists() else _LITTLE
-        if free >= _LITTLE:
-            raise
-        raise StoreError(f"{error} (the disk of {directory} has {free:,} bytes left)") from error
+class FullDiskRows(FolderRows):
+    """The rows of a folder that Chroma does not open, since its disk is full."""
+
+    def refusal(self) -> StoreError:
+        return StoreError(
+            f"the disk of {self._directory} was full when it was opened, and so it is only read: "
+            "make room, and open it again"
+        )
+
+
+def _on_full_disk(
+    directory: Path, limits: Limits, embedder: Embedder, error: StoreError
+) -> Collection:
+    """Open a directory for reading alone if it is for want of space that Chroma does not open it.
+
+    Raises:
+        StoreError: The error that Chroma's opening ended with, if it is not so.
+    """
+    if not directory.is_dir():
+        raise error
+    if not isinstance(error, NoRoomError) and not Room(directory).is_scarce():
+        raise error
+    if stored(directory, COLLECTION) is None:
+        raise StoreError(f"{error} (the disk of {directory} is full)") from error
+    logger.warning("the disk of %s is full, and so it is only read: %s", directory, error)
+    return FolderCollection(FullDiskRows(directory, embedder), limits)
 
 
 def open_server(url: str, limits: Limits) -> Collection:
@@ -137,7 +172,11 @@ def open_client(client: Any, limits: Limits) -> Collection:
         # The collection keeps the client alive, and with it the id by which it is known.
         if is_server(client):
             return ServerCollection(ServerRows(client, COLLECTION), limits, lambda: None)
-        return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)
+        configured = client.get_settings()
+        if not configured.is_persistent:
+            return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)
+        rows = LocalRows(client, COLLECTION, Path(configured.persist_directory))
+        return Collection(rows, limits, lambda: None)
 
     return _shared(id(client), open_new)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,3 +159,26 @@ def queued_ids(connection: sqlite3.Connection, collection: StoredCollection) -> 
 def segment_ids(connection: sqlite3.Connection) -> set[str]:
     """Return the ids of all segments, of every collection."""
     return {id for (id,) in connection.execute("SELECT id FROM segments")}
+
+
+def take_back(directory: Path, name: str, ids: Iterable[str]) -> int:
+    """Take rows out of Chroma's log that are in it and were not carried out; return how many.
+
+    Args:
+        directory: A directory that nothing has open.
+        name: The collection's.
+        ids: Those of the rows.
+
+    Raises:
+        StoreError: If the database cannot be changed.
+    """
+    with reading(directory) as connection, connection:
+        collection = find_collection(connection, name)
+        if collection is None:
+            return 0
+        return connection.execute(
+            "DELETE FROM embeddings_queue WHERE topic LIKE ?"
+            " AND id IN (SELECT value FROM json_each(?))"
+            " AND seq_id > coalesce((SELECT seq_id FROM max_seq_id WHERE segment_id = ?), 0)",
+            (f"%/{collection.id}", json.dumps(list(ids)), collection.rows_segment),
+        ).rowcount
