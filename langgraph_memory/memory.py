@@ -14,11 +14,13 @@ from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.marks import Marks
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
 from langgraph_memory.rewriting import Rewrite
 from langgraph_memory.task_rule import IsTask
+from langgraph_memory.verbs.backing_up import BackingUp
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
@@ -27,7 +29,7 @@ from langgraph_memory.verbs.turns import Turns
 from langgraph_memory.verbs.upkeep import Upkeep
 
 
-class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
+class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
     """Long-term memory of users, projects and agents.
 
     Args:
@@ -67,6 +69,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         evaluator: Judges each episode that is logged without a score, in the background: a plain
             function of the episode and its messages, that returns a score from 0 to 1, a `Rating`,
             or `None` for no judgement.
+        read_only: Refuses all verbs that write, whatever the store is. A store that is only read,
+            `ChromaStore(path, read_only=True)`, makes its memory so too.
 
     Example:
         >>> from langgraph_memory import ChromaStore
@@ -99,6 +103,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         reflect_every: int | None = 10,
         is_task: IsTask | None = None,
         evaluator: Evaluator | None = None,
+        read_only: bool = False,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
@@ -107,6 +112,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         check_retention(keep_messages, message_ttl, model)
         check_store(store, message_ttl)
         self._store = store
+        self._read_only = checks.flag("read_only", read_only)
         self.model = model
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl
@@ -131,3 +137,4 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         self.reflect_every = settings.reflect_every(reflect_every)
         self._asker = None if model is None else Asker(settings.chat_model(model))
         self._warm = False
+        self._marks = Marks()

@@ -44,6 +44,8 @@ ALL = 1_000_000
 
 _ON_REQUEST = {"on_request": True}  # in the mark of a message that somebody wanted deleted
 
+_EDITS = "edits"  # the key of their latest one; no id of a record
+
 _MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
 
@@ -106,8 +108,26 @@ def on_request(marks: Sequence[Any]) -> bool:
 
 
 def forgotten(namespace: Namespace) -> Namespace:
-    """Return where the ids of an owner's deleted messages are kept, and nothing else of them."""
+    """Return where the ids of an owner's deleted messages are kept, and nothing else of them.
+
+    Beside them lies a name for the latest edit of a message, if there was one.
+    """
     return (*namespace, "forgotten")
+
+
+def edits_read_op(owner: Owner) -> GetOp:
+    """Return the operation that reads the name of the latest edit of an owner's messages."""
+    return get_op(forgotten(owner.namespace("message")), _EDITS)
+
+
+def edits_in(found: Any) -> str | None:
+    """Return the name of the latest edit; `None` if there was none."""
+    return None if found is None else str(found.value.get("name"))
+
+
+def edit_op(owner: Owner, name: str) -> PutOp:
+    """Return the operation that names an edit of an owner's messages, so that others notice it."""
+    return PutOp(forgotten(owner.namespace("message")), _EDITS, {"name": name}, index=False)
 
 
 def batches(ops: Sequence[PutOp], hybrid: bool) -> Iterator[Sequence[PutOp]]:

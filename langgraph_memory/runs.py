@@ -6,7 +6,7 @@ The surfaces call this; it calls `Memory` alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ from langgraph_memory import arguments
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.events import Step
-from langgraph_memory.going_on import task_of, turns_before
+from langgraph_memory.going_on import goes_on, turns_before
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     current_turn,
@@ -71,7 +71,7 @@ class Run:
             "project": self.project,
             "agent": self.agent,
             "thread_id": self._thread(known),
-            "known": {message.id for message in known if message.id},
+            "known": [message.id for message in known if message.id],
             "limit": CANDIDATES,
         }
 
@@ -220,8 +220,8 @@ class Run:
     def _earlier(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Return what precedes this turn, up to what was said last; nothing if nobody keeps it."""
         earlier = messages[: len(messages) - len(current_turn(messages))] if self.resumable else ()
-        places = [place for place, message in enumerate(earlier) if is_said(message)]
-        return list(earlier[: places[-1] + 1]) if places else []
+        last = next((i for i in reversed(range(len(earlier))) if is_said(earlier[i])), -1)
+        return list(earlier[: last + 1])
 
     def _last_id(self, earlier: Sequence[BaseMessage]) -> str:
         """Return the id of the record of the last message; if there is one, all are kept."""
@@ -241,19 +241,30 @@ class Run:
         return {"user": self.user, "thread_id": self._thread(messages)}
 
     def _task(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
-        """Return what was said and done in the task that the latest turn belongs to."""
-        before = self._before(messages)
-        kept = [self.memory.get(self._episode_id(turn), user=self.user) for turn in before]
-        return task_of(current_turn(messages), before, kept, stopped=stopped)
+        """Return what was said and done in the task that the latest turn belongs to.
+
+        Of the turns before, as many are known to have stopped as `stopped` says.
+        """
+        turn = current_turn(messages)
+        for place, earlier in enumerate(self._before(messages)):
+            kept = self.memory.get(self._episode_id(earlier), user=self.user)
+            if place >= stopped and not goes_on(earlier, kept):
+                break
+            turn = earlier
+        return turn
 
     async def _atask(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
-        before = self._before(messages)
-        kept = [await self.memory.aget(self._episode_id(turn), user=self.user) for turn in before]
-        return task_of(current_turn(messages), before, kept, stopped=stopped)
+        turn = current_turn(messages)
+        for place, earlier in enumerate(self._before(messages)):
+            kept = await self.memory.aget(self._episode_id(earlier), user=self.user)
+            if place >= stopped and not goes_on(earlier, kept):
+                break
+            turn = earlier
+        return turn
 
-    def _before(self, messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
+    def _before(self, messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
         # Without a thread each turn is one by itself.
-        return [] if self.thread_id is None else list(turns_before(messages))
+        return iter(()) if self.thread_id is None else turns_before(messages)
 
     def _episode_id(self, turn: Sequence[BaseMessage]) -> str:
         return Episode.id_of(self._thread(turn), turn[0].id or "")
@@ -305,7 +316,7 @@ class Run:
         """Return something that memory is about to do in this run: it tells of it."""
         named = {"user": self.user, "project": self.project, "agent": self.agent}
         whose = {kind: id for kind, id in named.items() if id is not None}
-        return Step(f"memory.{name}", self.write, whose)
+        return Step(f"memory.{name}", self.write, whose, self.memory.redact)
 
 
 def check_memory(memory: object) -> None:
@@ -313,6 +324,21 @@ def check_memory(memory: object) -> None:
     if not isinstance(memory, Memory):
         raise ConfigurationError(
             f"expected a Memory, such as Memory(ChromaStore('./memory')); got {memory!r}"
+        )
+
+
+def check_writing(memory: Memory, what: str) -> None:
+    """Refuse a memory that is only read, when the graph is built.
+
+    Args:
+        memory: What would be written to.
+        what: The part of the graph that writes.
+    """
+    check_memory(memory)
+    if memory.read_only:
+        raise ConfigurationError(
+            f"{what} keeps what is said, and this memory is open with read_only=True: use "
+            "recall_node(memory) with messages_with_memory(state), or memory_tools(memory)"
         )
 
 

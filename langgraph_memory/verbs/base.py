@@ -28,6 +28,7 @@ from langgraph_memory.embedding import name_of
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
+from langgraph_memory.marks import Marks
 from langgraph_memory.operations import (
     all_ops,
     batches,
@@ -59,6 +60,8 @@ class Verbs:
     _worker: Worker
     _asker: Asker | None
     _warm: bool
+    _read_only: bool
+    _marks: Marks
     model: ChatModel | str | None
     keep_messages: bool
     message_ttl: float | None
@@ -89,6 +92,11 @@ class Verbs:
                 "the graph with one, builder.compile(store=...)"
             )
         return self._store
+
+    @property
+    def read_only(self) -> bool:
+        """Whether all verbs that write are refused."""
+        return self._read_only or bool(getattr(self._store, "read_only", False))
 
     def using(self, store: BaseStore | None) -> Self:
         """Return this memory if it has a store of its own, else one that uses `store`."""
@@ -231,7 +239,10 @@ class Verbs:
         try:
             return Ruled.of(self._chat.ask(rulings.request(pairs), Reconciled, read, retries=0))
         except ModelError as error:
-            logger.warning("notes could not be compared; they are added as they are: %s", error)
+            logger.warning(
+                "notes could not be compared; they are added as they are: %s",
+                self.redact(str(error)),
+            )
             return Ruled.failed(error)
 
     async def _arule(self, pairs: Sequence[Pair]) -> Ruled:
@@ -243,7 +254,10 @@ class Verbs:
         try:
             return Ruled.of(await self._chat.aask(question, Reconciled, read, retries=0))
         except ModelError as error:
-            logger.warning("notes could not be compared; they are added as they are: %s", error)
+            logger.warning(
+                "notes could not be compared; they are added as they are: %s",
+                self.redact(str(error)),
+            )
             return Ruled.failed(error)
 
     @property

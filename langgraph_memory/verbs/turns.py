@@ -17,8 +17,10 @@ from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
-from langgraph_memory.operations import change_ops, mark_read_ops, on_request, put_op
+from langgraph_memory.marks import Mark, Place
+from langgraph_memory.operations import change_ops, edit_op, mark_read_ops, on_request, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
+from langgraph_memory.read_only import writes
 from langgraph_memory.reconcile import signed
 from langgraph_memory.records import Change, Episode, Kind, Message
 from langgraph_memory.retention import message_ops, unexpired
@@ -31,6 +33,7 @@ logger = logging.getLogger(__name__)
 class Turns(Episodes):
     """`log_turn`, `extract`, `pending`, and what the nodes call after each turn."""
 
+    @writes
     def log_turn(
         self,
         messages: object,
@@ -61,7 +64,14 @@ class Turns(Episodes):
         Returns:
             The records that were written: of messages that were not kept before, or were edited.
         """
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
+        log = arguments.log(
+            messages,
+            user=user,
+            thread_id=thread_id,
+            at=at,
+            episode=episode,
+            mark_of=self._mark_of,
+        )
         if episode is None:
             return self._log(log)
         with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
@@ -71,10 +81,15 @@ class Turns(Episodes):
 
     def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
         found = self.store.batch([*log.read_ops(), *_episode_op(episode)])
+        if log.is_stale(found):
+            return self._log(log.anew(), episode)
         written = log.records(found, self.clock(), self.redact)
-        self._write(self._turn_ops(written, episode, found))
+        edit = log.edit(written)
+        self._write(self._turn_ops(log.owner, written, edit, episode, found))
+        self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
+    @writes
     async def alog_turn(
         self,
         messages: object,
@@ -85,7 +100,14 @@ class Turns(Episodes):
         episode: Episode | None = None,
     ) -> list[Message]:
         """Async form of `log_turn`."""
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
+        log = arguments.log(
+            messages,
+            user=user,
+            thread_id=thread_id,
+            at=at,
+            episode=episode,
+            mark_of=self._mark_of,
+        )
         if episode is None:
             return await self._alog(log)
         async with OWNER_LOCKS.ahold(episode.owner):  # what is kept of its turn may be judged now
@@ -95,15 +117,32 @@ class Turns(Episodes):
 
     async def _alog(self, log: Log, episode: Episode | None = None) -> list[Message]:
         found = await self.store.abatch([*log.read_ops(), *_episode_op(episode)])
+        if log.is_stale(found):
+            return await self._alog(log.anew(), episode)
         written = log.records(found, self.clock(), self.redact)
-        await self._awrite(self._turn_ops(written, episode, found))
+        edit = log.edit(written)
+        await self._awrite(self._turn_ops(log.owner, written, edit, episode, found))
+        self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
     def _turn_ops(
-        self, messages: list[Message], episode: Episode | None, found: Sequence[Any]
+        self,
+        owner: Owner,
+        messages: list[Message],
+        edit: str | None,
+        episode: Episode | None,
+        found: Sequence[Any],
     ) -> Sequence[PutOp]:
         ops = message_ops(messages, self._expired, self.clock())
+        ops += [] if edit is None else [edit_op(owner, edit)]
         return ops if episode is None else [*ops, put_op(episodic.with_kept(episode, found[-1]))]
+
+    def _mark_of(self, owner: Owner, thread_id: str) -> Mark:
+        """Return what is known to be kept of a thread."""
+        return self._marks.get(self._place(owner, thread_id))
+
+    def _place(self, owner: Owner, thread_id: str) -> Place:
+        return Place(id(self.store), owner, thread_id)
 
     def is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Whether somebody has deleted a message, so that no episode is to say what it said."""
@@ -116,6 +155,7 @@ class Turns(Episodes):
 
     # -- notes out of what was said --
 
+    @writes
     def extract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Extract notes from all that was said and not looked through yet.
 
@@ -142,6 +182,7 @@ class Turns(Episodes):
                     changes += self._process(left.batch()).changes
         return changes
 
+    @writes
     async def aextract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Async form of `extract`."""
         _ = self._chat
@@ -163,6 +204,7 @@ class Turns(Episodes):
         threads = await self._athreads(writer(user))
         return {thread.thread_id: thread.turns for thread in threads}
 
+    @writes
     def process_turn(self, user: str, thread_id: str) -> Processed:
         """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
 
@@ -179,8 +221,9 @@ class Turns(Episodes):
             try:
                 return self._process(thread.batch())
             except ModelError as error:
-                return _not_extracted(error)
+                return self._not_extracted(error)
 
+    @writes
     async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
         """Async form of `process_turn`."""
         if self._asker is None:
@@ -193,7 +236,12 @@ class Turns(Episodes):
             try:
                 return await self._aprocess(thread.batch())
             except ModelError as error:
-                return _not_extracted(error)
+                return self._not_extracted(error)
+
+    def _not_extracted(self, error: ModelError) -> Processed:
+        said = self.redact(str(error))
+        logger.warning("notes could not be extracted; the messages wait: %s", said)
+        return Processed(usage=error.usage, error=error)
 
     def _threads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
         """Return the threads, or the one, in which there is something to do."""
@@ -249,6 +297,7 @@ class Turns(Episodes):
             await self._awrite(settled.ops)
         return settled.processed
 
+    @writes
     def keep_proposed(
         self,
         texts: Sequence[str],
@@ -287,6 +336,7 @@ class Turns(Episodes):
             self._write(last_of_each(change_ops(changes)))
         return changes
 
+    @writes
     async def akeep_proposed(
         self,
         texts: Sequence[str],
@@ -312,11 +362,13 @@ class Turns(Episodes):
 
     # -- in the background --
 
+    @writes
     def process_later(self, user: str, thread_id: str) -> None:
         """Let a thread be processed in the background; turns that come together share a call."""
         key = Key(user, thread_id, id(self.store))
         self._worker.submit(key, lambda: self._process_thread(user, thread_id))
 
+    @writes
     async def aprocess_later(self, user: str, thread_id: str) -> None:
         """Async form of `process_later`."""
         key = Key(user, thread_id, id(self.store))
@@ -345,8 +397,3 @@ class Turns(Episodes):
 
 def _episode_op(episode: Episode | None) -> list[GetOp]:
     return [] if episode is None else [episodic.read_op(episode)]
-
-
-def _not_extracted(error: ModelError) -> Processed:
-    logger.warning("notes could not be extracted; the messages wait: %s", error)
-    return Processed(usage=error.usage, error=error)

@@ -40,7 +40,7 @@ PAGES = (
         "the first argument all are keywords. Any of them raises a `ConfigurationError` for an "
         "argument that it cannot take, and a `StoreError` where the store fails; what else may go "
         "wrong is said with each. Times that are given or returned are aware.",
-        ("Memory", "OpenEpisode"),
+        ("Memory", "OpenEpisode", "redaction.redact_secrets", "redaction.redactor"),
     ),
     Page(
         "records",
@@ -57,6 +57,7 @@ PAGES = (
             "Extraction",
             "Change",
             "Receipt",
+            "Backup",
             "Candidate",
             "Rating",
         ),
