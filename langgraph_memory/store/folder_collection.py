@@ -37,8 +37,8 @@ class FolderCollection(Collection):
             self.check_usable()
             with self._rows.moment() as seen:
                 self._follow_writer(seen)
-                listed = () if listing is None else self.namespaces(listing)
                 scopes = [self._scope(name) for name in names]
+                listed = () if listing is None else self.namespaces(listing)
                 self._look_again(
                     {ns for ns, _ in addresses}.union(*(scope.namespaces for scope in scopes))
                 )
