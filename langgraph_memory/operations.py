@@ -122,7 +122,7 @@ def edits_read_op(owner: Owner) -> GetOp:
 
 def edits_in(found: Any) -> str | None:
     """Return the name of the latest edit; `None` if there was none."""
-    return None if found is None else str(found.value["name"])
+    return None if found is None else str(found.value.get("name"))
 
 
 def edit_op(owner: Owner, name: str) -> PutOp:

@@ -335,6 +335,9 @@ def test_rows_of_other_code_in_chroma_leave_what_else_is_there_as_it_was(
     )
 
     reembed(tmp_path, EMBED)
+    reader = ChromaStore(tmp_path, embed=EMBED, partition_limit=limit, read_only=True)
+    with reader, Memory(reader, clock=ManualClock(MAY), read_only=True) as m:
+        assert seen(m) == before
     with (
         ChromaStore(tmp_path, embed=EMBED, partition_limit=limit) as store,
         open_memory(store) as m,

@@ -65,8 +65,7 @@ class ChromaRows:
         """Chroma's `get`, for at most `PAGE` rows; what other code wrote comes without metadata."""
         found = self._call("reading", lambda: self._collection.get(**arguments))
         if found["metadatas"] is not None:
-            rows = zip(found["ids"], found["metadatas"], strict=True)
-            found["metadatas"] = [metadata if is_own(id) else None for id, metadata in rows]
+            found["metadatas"] = own_metadatas(found["ids"], found["metadatas"])
         return found
 
     def at(self, ids: Sequence[str], include: Sequence[str]) -> Iterator[Any]:
@@ -148,6 +147,11 @@ def upsert(collection: Any, rows: Sequence[Row]) -> None:
         metadatas=[row.metadata for row in rows],
         documents=[row.document for row in rows],
     )
+
+
+def own_metadatas(ids: Sequence[str], metadatas: Sequence[Any]) -> list[Any]:
+    """Return the metadata of rows, `None` of those that other code wrote."""
+    return [each if is_own(id) else None for id, each in zip(ids, metadatas, strict=True)]
 
 
 def cut(values: Sequence[T], size: int | None = None) -> Iterator[list[T]]:

@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import Embedder, fingerprint_from_metadata
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.sqlite_reader import SqliteReader
-from langgraph_memory.store.chroma_rows import COLLECTION, PAGE, SCHEMA, ChromaRows, Where, cut
+from langgraph_memory.store.chroma_rows import (
+    COLLECTION,
+    PAGE,
+    SCHEMA,
+    ChromaRows,
+    Where,
+    cut,
+    own_metadatas,
+)
 from langgraph_memory.store.index_vectors import IndexVectors
 from langgraph_memory.store.rebuild import NEXT, embedded, is_complete
 from langgraph_memory.store.repair import confirmed
@@ -212,7 +220,7 @@ class FolderRows(ChromaRows):
         if "metadatas" in include or "documents" in include:
             metadatas = self._metadatas(rows)
             documents = [metadata.pop(_DOCUMENT, None) for metadata in metadatas]
-            page |= {"metadatas": metadatas, "documents": documents}
+            page |= {"metadatas": own_metadatas(page["ids"], metadatas), "documents": documents}
         if "embeddings" in include:
             page["embeddings"] = self._vectors(page["ids"])
         return page
