@@ -21,7 +21,13 @@ from langgraph_memory.clock import parse_time
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.marks import NOTHING, Mark, Prints, print_of, unknown
 from langgraph_memory.messages import is_said, text_of, with_ids
-from langgraph_memory.operations import edits_in, edits_read_op, forgotten, get_op
+from langgraph_memory.operations import (
+    edits_in,
+    edits_read_op,
+    forgotten,
+    get_op,
+    sound_or_none,
+)
 from langgraph_memory.records import Message
 from langgraph_memory.redaction import Redact
 from langgraph_memory.redaction.parts import redacted_blocks
@@ -101,7 +107,7 @@ class Log:
         records = []
         for position, message in self.said:
             ids = self._ids(message.id or "")
-            places = [_Place(id, next(answers), next(answers)) for id in ids]
+            places = [_Place(id, sound_or_none(next(answers)), next(answers)) for id in ids]
             kept, id = self._place_of(message, places, redact)
             if id is not None:
                 records.append(self._record(id, position, message, now, redact))

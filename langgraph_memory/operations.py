@@ -30,8 +30,9 @@ from langgraph_memory.records import (
     text_digest,
 )
 from langgraph_memory.scope import ROOT, Owner, check_record_id, encode_label, owner_of
+from langgraph_memory.sound import flaw_in, tell_once
 from langgraph_memory.store.ops import NewestOp
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.rows import Namespace, StoredItem, part_of
 
 FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
 
@@ -155,15 +156,16 @@ def _embedded(op: PutOp) -> set[str]:
 def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
     """Return a filter on records as one on their values.
 
-    A key that some record has as a field is that field; any other is one of a note's metadata.
+    A key that some record has as a field is that field, also where a path leads into it
+    ("metadata.project"); any other is one of a note's metadata.
     A moment is compared as it is stored: as text, in UTC.
 
     Raises:
         ConfigurationError: If a filter names metadata in both ways, or a moment without a zone.
     """
     filter = _stored(filter)
-    metadata = {key: condition for key, condition in filter.items() if key not in FIELDS}
-    own = {key: condition for key, condition in filter.items() if key in FIELDS}
+    own = {key: each for key, each in filter.items() if key.partition(".")[0] in FIELDS}
+    metadata = {key: each for key, each in filter.items() if key not in own}
     if metadata and "metadata" in own:
         raise ConfigurationError(
             f"filter= names metadata twice: put {', '.join(map(repr, metadata))} into 'metadata'"
@@ -200,13 +202,14 @@ def all_ops(namespaces: Sequence[Namespace], hybrid: bool) -> list[Any]:
 def read_record(item: Any) -> Record | None:
     """Return the record that an item holds, or `None` if it is none of ours.
 
-    A store's own item remembers its record: a recall reads a hundred, and mostly the same ones.
+    What is there and cannot be read is told of once. A store's own item remembers its record: a
+    recall reads a hundred, and mostly the same ones.
     """
     read = item.read if isinstance(item, StoredItem) else []
     if read:
         return cast(Record, read[0])
     owned = owner_of(tuple(item.namespace))
-    if owned is None or owned[1] not in RECORD_CLASSES:
+    if owned is None or not is_sound(item):
         return None
     owner, type = owned
     record = RECORD_CLASSES[type].from_value(owner, item.key, item.value)
@@ -215,9 +218,24 @@ def read_record(item: Any) -> Record | None:
     return record
 
 
+def is_sound(item: Any) -> bool:
+    """Whether an item holds a readable record, if it lies where records do; it is told of else."""
+    if isinstance(item, StoredItem):
+        return True  # our own operations bring no others
+    wrong = flaw_in(tuple(item.namespace), item.value)
+    if wrong is not None:
+        tell_once(part_of(item.namespace), item.key, wrong)
+    return wrong is None
+
+
+def sound_or_none(item: Any) -> Any:
+    """Return what a store gave for an id, or `None` if that is nothing, or no readable record."""
+    return item if item is not None and is_sound(item) else None
+
+
 def lying_in(namespace: Namespace, items: Iterable[Any]) -> list[Any]:
-    """Return the items that lie in exactly a namespace."""
-    return [item for item in items if tuple(item.namespace) == namespace]
+    """Return the items that lie in exactly a namespace and hold a readable record."""
+    return [item for item in items if tuple(item.namespace) == namespace and is_sound(item)]
 
 
 def read_records(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[Record]:
@@ -225,8 +243,8 @@ def read_records(namespaces: Sequence[Namespace], results: Sequence[Any]) -> lis
     return [
         record
         for namespace, items in zip(namespaces, results, strict=True)
-        for item in lying_in(namespace, items)
-        if (record := read_record(item)) is not None
+        for item in items
+        if tuple(item.namespace) == namespace and (record := read_record(item)) is not None
     ]
 
 
@@ -335,9 +353,8 @@ def change_ops(changes: Sequence[Change]) -> list[PutOp]:
 class Erasure:
     """The deletion of all that an owner has, of whatever type."""
 
-    def __init__(self, owner: Owner, hybrid: bool) -> None:
+    def __init__(self, owner: Owner) -> None:
         self._root = (ROOT, owner.kind, encode_label(owner.id))
-        self._hybrid = hybrid
         self._namespaces: list[Namespace] = []
         self._deleted: Counter[tuple[Namespace, str]] = Counter()
 
@@ -351,7 +368,7 @@ class Erasure:
         # A store may take a label for a pattern, and list what is another owner's.
         own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
         self._namespaces = [ns for ns in own if ns[-1] != forgotten(ns)[-1]]
-        return all_ops(self._namespaces, self._hybrid)
+        return all_ops(self._namespaces, hybrid=False)  # with what is no record
 
     def delete_ops(self, results: Sequence[Any]) -> list[PutOp]:
         """Return the operations that delete these items; none when there is nothing left.

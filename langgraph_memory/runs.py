@@ -327,6 +327,21 @@ def check_memory(memory: object) -> None:
         )
 
 
+def check_writing(memory: Memory, what: str) -> None:
+    """Refuse a memory that is only read, when the graph is built.
+
+    Args:
+        memory: What would be written to.
+        what: The part of the graph that writes.
+    """
+    check_memory(memory)
+    if memory.read_only:
+        raise ConfigurationError(
+            f"{what} keeps what is said, and this memory is open with read_only=True: use "
+            "recall_node(memory) with messages_with_memory(state), or memory_tools(memory)"
+        )
+
+
 def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = None) -> Run:
     """Return the run that is going on in this context.
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError, StoreError
-from langgraph_memory.store.rows import Row
+from langgraph_memory.store.rows import Row, is_own
 
 T = TypeVar("T")
 
@@ -63,8 +63,12 @@ class ChromaRows:
         return int(self._call("counting", self._collection.count))
 
     def get(self, **arguments: Any) -> Any:
-        """Chroma's `get`, for at most `PAGE` rows."""
-        return self._call("reading", partial(self._collection.get, **arguments))
+        """Chroma's `get`, for at most `PAGE` rows; what other code wrote comes without metadata."""
+        found = self._call("reading", partial(self._collection.get, **arguments))
+        if found["metadatas"] is not None:
+            rows = zip(found["ids"], found["metadatas"], strict=True)
+            found["metadatas"] = [metadata if is_own(id) else None for id, metadata in rows]
+        return found
 
     def at(self, ids: Sequence[str], include: Sequence[str]) -> Iterator[Any]:
         """Yield the rows with the given ids, `PAGE` at a time; what is not there is left out."""

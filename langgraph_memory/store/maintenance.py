@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from langgraph_memory.embedding import Embed, Embedder, fingerprint_from_metadata
@@ -26,8 +26,9 @@ from langgraph_memory.store.repair import (
     replace_collection,
     stored,
 )
+from langgraph_memory.store.rows import flaw_of_row
 from langgraph_memory.store.server import is_url
-from langgraph_memory.store.tables import DATABASE, StoredCollection
+from langgraph_memory.store.tables import DATABASE, StoredCollection, reading, row_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Report:
     vectors: int
     """How many of them have a vector, in the end."""
     found: tuple[str, ...] = ()
-    """What was wrong."""
+    """What was wrong: with the index, and with rows that are passed over."""
     done: tuple[str, ...] = ()
     """What was done."""
 
@@ -48,6 +49,9 @@ def doctor(
     path: str | Path, embed: Embed | None = None, *, on_progress: Progress | None = None
 ) -> Report:
     """Examine a directory from the ground up, and repair its vector index if it is broken.
+
+    Rows that cannot be read, or that hold no record where a user's are, are listed and left: they
+    are another program's, or damaged. `store.delete` removes one by its namespace and key.
 
     Chroma reads every vector in a child process, whatever the last owner said.
 
@@ -74,7 +78,8 @@ def doctor(
         if damage is not None:
             made = repair(directory, main, damage, Embedder(embed), on_progress)
             done = (f"made {made:,} vectors again",)
-        return _report(lock, damage, *done)
+        report = _report(lock, damage, *done)
+        return replace(report, found=(*report.found, *_unreadable(directory)))
 
 
 def reembed(
@@ -164,6 +169,18 @@ def _report(lock: DirectoryLock, damage: str | None, *done: str) -> Report:
     main = stored(lock.directory, COLLECTION)
     assert main is not None
     return Report(*rows_and_vectors(lock.directory, main), (damage,) if damage else (), done)
+
+
+def _unreadable(directory: Path) -> list[str]:
+    """Return which rows are passed over, each with its id and with what is wrong."""
+    main = stored(directory, COLLECTION)
+    assert main is not None
+    with reading(directory) as connection:
+        return [
+            f"row {id} cannot be read: {wrong}"
+            for id, metadata in row_metadata(connection, main)
+            if (wrong := flaw_of_row(id, metadata)) is not None
+        ]
 
 
 def _size(directory: Path) -> int:

@@ -176,7 +176,7 @@ def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress) -> s
 
 
 def _without_tombstones(page: Any) -> Any:
-    return _select(page, [row.get("state") != "tombstone" for row in page["metadatas"]])
+    return _select(page, [(row or {}).get("state") != "tombstone" for row in page["metadatas"]])
 
 
 def _not_yet(new: Any, page: Any) -> Any:

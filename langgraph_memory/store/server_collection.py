@@ -17,9 +17,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_memory.embedding import Fingerprint
+from langgraph_memory.store.catalogue import under
 from langgraph_memory.store.chroma_rows import ChromaRows
 from langgraph_memory.store.collection import Collection, Reading
-from langgraph_memory.store.large import Scope, ScopeName, under
+from langgraph_memory.store.large import Scope, ScopeName
 from langgraph_memory.store.loading import listed_namespaces, stored_before
 from langgraph_memory.store.partition import Partition
 from langgraph_memory.store.partition_cache import Limits
@@ -86,23 +87,25 @@ class ServerCollection(Collection):
         addresses: Sequence[Address],
         names: Sequence[ScopeName] = (),
         now: float | None = None,
-        listing: bool = False,
+        listing: Namespace | None = None,
     ) -> Reading:
-        if listing or any(kind == "prefix" for kind, _ in names):
+        if listing is not None or any(kind == "prefix" for kind, _ in names):
             with self._lock:  # no write of this process comes between
                 known = self.namespaces()
-                self._drop_outdated(self._clocks(self._kept(addresses, names, known)))
-                return self._loaded(addresses, names, now, known)
+                scopes = [_scope(name, known) for name in names]
+                self._drop_outdated(self._clocks(self._kept(addresses, scopes)))
+                return self._loaded(addresses, scopes, now, under(known, listing or ()))
         self.check_usable()
         if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
             return Reading([stored.get(row_id(*address)) for address in addresses], {}, ())
-        clocks = self._clocks(self._kept(addresses, names, ()))
+        scopes = [_scope(name, ()) for name in names]
+        clocks = self._clocks(self._kept(addresses, scopes))
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
             return super().read(addresses, names, now)
         with self._lock:  # else a load that began before these clocks could end now
             self._drop_outdated(clocks)
-            return self._loaded(addresses, names, now, ())
+            return self._loaded(addresses, scopes, now, ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
@@ -111,15 +114,10 @@ class ServerCollection(Collection):
 
     # -- parts of what the base does --
 
-    def _kept(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName],
-        known: Sequence[Namespace],
-    ) -> set[Namespace]:
+    def _kept(self, addresses: Sequence[Address], scopes: Sequence[Scope]) -> set[Namespace]:
         """Return the namespaces of which partitions in memory may be read."""
-        scopes = [Scope.of(name, known) for name in names if name not in self._large]
-        kept = {namespace for scope in scopes for namespace in scope.namespaces}
+        small = [scope for scope in scopes if scope.name not in self._large]
+        kept = {namespace for scope in small for namespace in scope.namespaces}
         return kept | {namespace for namespace, _ in addresses}
 
     def _clean_up(self) -> None:
@@ -216,3 +214,9 @@ class ServerCollection(Collection):
         for namespace, clock in clocks.items():
             if not self._is_current(namespace, clock):
                 self._cache.drop(namespace)
+
+
+def _scope(name: ScopeName, known: Sequence[Namespace]) -> Scope:
+    """Return the scope of a name: one namespace, or those of the known ones below a prefix."""
+    kind, namespace = name
+    return Scope(name, (namespace,) if kind == "namespace" else tuple(under(known, namespace)))

@@ -60,6 +60,7 @@ class Verbs:
     _worker: Worker
     _asker: Asker | None
     _warm: bool
+    _read_only: bool
     _marks: Marks
     model: ChatModel | str | None
     keep_messages: bool
@@ -91,6 +92,11 @@ class Verbs:
                 "the graph with one, builder.compile(store=...)"
             )
         return self._store
+
+    @property
+    def read_only(self) -> bool:
+        """Whether all verbs that write are refused."""
+        return self._read_only or bool(getattr(self._store, "read_only", False))
 
     def using(self, store: BaseStore | None) -> Self:
         """Return this memory if it has a store of its own, else one that uses `store`."""

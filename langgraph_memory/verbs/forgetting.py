@@ -7,6 +7,7 @@ from pathlib import Path
 from langgraph_memory import arguments, listing
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import Erasure, all_ops, forget_ops, read_records
+from langgraph_memory.read_only import writes
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import TYPES, Owner, writer
 from langgraph_memory.verbs.base import Verbs
@@ -15,6 +16,7 @@ from langgraph_memory.verbs.base import Verbs
 class Forgetting(Verbs):
     """`forget`."""
 
+    @writes
     def forget(
         self,
         id: str | None = None,
@@ -56,6 +58,7 @@ class Forgetting(Verbs):
             self._write(forget_ops(gone))
         return listing.receipt(gone)
 
+    @writes
     async def aforget(
         self,
         id: str | None = None,
@@ -80,7 +83,7 @@ class Forgetting(Verbs):
         return listing.receipt(gone)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
-        erasure = Erasure(owner, self._hybrid)
+        erasure = Erasure(owner)
         while True:
             listed = self.store.batch([erasure.list_op])[0]
             ops = erasure.delete_ops(self.store.batch(erasure.read_ops(listed)))
@@ -89,7 +92,7 @@ class Forgetting(Verbs):
             self._write(ops)
 
     async def _aforget_everything(self, owner: Owner) -> Receipt:
-        erasure = Erasure(owner, self._hybrid)
+        erasure = Erasure(owner)
         while True:
             listed = (await self.store.abatch([erasure.list_op]))[0]
             ops = erasure.delete_ops(await self.store.abatch(erasure.read_ops(listed)))

@@ -20,6 +20,7 @@ from langgraph_memory.log import Log
 from langgraph_memory.marks import Mark, Place
 from langgraph_memory.operations import change_ops, edit_op, mark_read_ops, on_request, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
+from langgraph_memory.read_only import writes
 from langgraph_memory.reconcile import signed
 from langgraph_memory.records import Change, Episode, Kind, Message
 from langgraph_memory.retention import message_ops, unexpired
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 class Turns(Episodes):
     """`log_turn`, `extract`, `pending`, and what the nodes call after each turn."""
 
+    @writes
     def log_turn(
         self,
         messages: object,
@@ -87,6 +89,7 @@ class Turns(Episodes):
         self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
+    @writes
     async def alog_turn(
         self,
         messages: object,
@@ -152,6 +155,7 @@ class Turns(Episodes):
 
     # -- notes out of what was said --
 
+    @writes
     def extract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Extract notes from all that was said and not looked through yet.
 
@@ -178,6 +182,7 @@ class Turns(Episodes):
                     changes += self._process(left.batch()).changes
         return changes
 
+    @writes
     async def aextract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Async form of `extract`."""
         _ = self._chat
@@ -199,6 +204,7 @@ class Turns(Episodes):
         threads = await self._athreads(writer(user))
         return {thread.thread_id: thread.turns for thread in threads}
 
+    @writes
     def process_turn(self, user: str, thread_id: str) -> Processed:
         """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
 
@@ -217,6 +223,7 @@ class Turns(Episodes):
             except ModelError as error:
                 return self._not_extracted(error)
 
+    @writes
     async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
         """Async form of `process_turn`."""
         if self._asker is None:
@@ -290,6 +297,7 @@ class Turns(Episodes):
             await self._awrite(settled.ops)
         return settled.processed
 
+    @writes
     def keep_proposed(
         self,
         texts: Sequence[str],
@@ -328,6 +336,7 @@ class Turns(Episodes):
             self._write(last_of_each(change_ops(changes)))
         return changes
 
+    @writes
     async def akeep_proposed(
         self,
         texts: Sequence[str],
@@ -353,11 +362,13 @@ class Turns(Episodes):
 
     # -- in the background --
 
+    @writes
     def process_later(self, user: str, thread_id: str) -> None:
         """Let a thread be processed in the background; turns that come together share a call."""
         key = Key(user, thread_id, id(self.store))
         self._worker.submit(key, lambda: self._process_thread(user, thread_id))
 
+    @writes
     async def aprocess_later(self, user: str, thread_id: str) -> None:
         """Async form of `process_later`."""
         key = Key(user, thread_id, id(self.store))

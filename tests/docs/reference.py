@@ -57,6 +57,7 @@ PAGES = (
             "Extraction",
             "Change",
             "Receipt",
+            "Backup",
             "Candidate",
             "Rating",
         ),

@@ -139,6 +139,38 @@ def test_reading_while_a_listing_is_half_done_does_not_deadlock(sessions: Sessio
     assert found.checkpoint["id"] == newest.checkpoint["id"]
 
 
+async def test_a_listing_of_no_thread_has_all_of_the_runs_user_and_of_nobody_else(
+    sessions: Sessions, do: Do
+) -> None:
+    listed: list[tuple[Any, Any]] = []
+
+    async def look(state: MessagesState) -> dict[str, Any]:
+        for options in ({"filter": {"source": "loop"}}, {"limit": 3}):
+            found = await do(sessions.checkpointer, "list", None, **options)
+            ids = [
+                (each.config["configurable"]["thread_id"], each.checkpoint["id"]) for each in found
+            ]
+            listed.append((options, ids))
+        return {}
+
+    looking: Graph = (
+        StateGraph(MessagesState).add_node("look", look).add_edge(START, "look").compile()
+    )
+    graph = chat(sessions)
+    for user, thread in (("ana", "a"), ("bo", "b"), ("ana", "c"), ("ana", "a")):
+        graph.invoke(say("hello"), sessions.config(user=user, thread_id=thread))
+    run = sessions.config(user="ana", thread_id="now")
+    await looking.ainvoke(say("what was there?"), run)
+
+    (_, loops), (_, newest) = listed
+    assert {thread for thread, _ in loops} == {"a", "c"}
+    assert [id for _, id in loops] == sorted((id for _, id in loops), reverse=True)
+    assert newest == sorted(newest, key=lambda each: each[1], reverse=True)
+    assert [thread for thread, _ in newest] == ["a"] * 3
+    with pytest.raises(MissingUserError):
+        await do(sessions.checkpointer, "list", None, filter={"source": "loop"})
+
+
 async def test_time_travel_from_a_snapshot_needs_no_further_config(
     sessions: Sessions, do: Do
 ) -> None:
