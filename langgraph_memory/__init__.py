@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from langgraph_memory.errors import MissingUserError as MissingUserError
     from langgraph_memory.errors import ModelError as ModelError
     from langgraph_memory.errors import RecordNotFoundError as RecordNotFoundError
+    from langgraph_memory.errors import StoreAwayError as StoreAwayError
     from langgraph_memory.errors import StoreError as StoreError
     from langgraph_memory.errors import StoreLockedError as StoreLockedError
     from langgraph_memory.errors import ThreadOwnerError as ThreadOwnerError
@@ -91,6 +92,7 @@ _MODULE_OF = {
             "MissingUserError",
             "ModelError",
             "RecordNotFoundError",
+            "StoreAwayError",
             "StoreError",
             "StoreLockedError",
             "ThreadOwnerError",
