@@ -93,7 +93,7 @@ class Server:
             TIMEOUT_SECONDS if timeout is None else seconds("timeout", timeout),
             PATIENCE_SECONDS if patience is None else seconds("patience", patience, 0),
         )
-        _limit(client, server.timeout, only_endless=timeout is None)
+        _limit_sessions(client, server.timeout, only_endless=timeout is None)
         return server
 
     def connect(self) -> Any:
@@ -133,17 +133,13 @@ class Server:
     # -- parts of the above --
 
     def _client(self) -> Any:
-        import chromadb
-
-        client = chromadb.HttpClient(
-            self.url,
-            ssl=self.url.lower().startswith("https"),
-            headers=dict(self.headers),
-            settings=settings(),
-            tenant=self.tenant,
-            database=self.database,
-        )
-        _limit(client, self.timeout)
+        client = _new_client(self)
+        try:
+            client.open()
+        except BaseException:
+            for session in client.sessions:  # which Chroma leaves open
+                session.close()
+            raise
         return client
 
     def _told(self, error: StoreError) -> StoreError:
@@ -301,14 +297,59 @@ def url_of(client: Any) -> str:
     return f"{scheme}://{host}:{configured.chroma_server_http_port}"
 
 
-def _limit(client: Any, timeout: float, only_endless: bool = False) -> None:
-    """Let a client's requests end after a time; a caller's own limit stays if none was asked."""
+def _new_client(server: Server) -> Any:
+    """Return a client that has not opened anything yet.
+
+    Chroma's asks its server while it is made, and would wait for ever: the limits are set between
+    its own steps, of which these are the two that it calls.
+    """
+    from chromadb.api.client import Client
+
+    class Limited(Client):
+        def __init__(self) -> None:
+            self.sessions: list[Any] = []
+
+        def open(self) -> None:
+            super().__init__(server.tenant, server.database, _settings_of(server))
+
+        def get_user_identity(self) -> Any:
+            self._limit(self._server)
+            return super().get_user_identity()
+
+        def _validate_tenant_database(self, tenant: str, database: str) -> None:
+            self._limit(self._admin_client._server)  # type: ignore[attr-defined]  # it has one
+            super()._validate_tenant_database(tenant, database)
+
+        def _limit(self, api: Any) -> None:
+            api._session.timeout = _limit_of(server.timeout)
+            self.sessions.append(api._session)
+
+    return Limited()
+
+
+def _settings_of(server: Server) -> Any:
+    configured = settings()
+    configured.chroma_api_impl = "chromadb.api.fastapi.FastAPI"
+    configured.chroma_server_host = server.url
+    configured.chroma_server_ssl_enabled = server.url.lower().startswith("https")
+    configured.chroma_server_http_port = 8000  # required, and not used beside a URL
+    configured.chroma_server_headers = dict(server.headers)
+    return configured
+
+
+def _limit_sessions(client: Any, timeout: float, only_endless: bool) -> None:
+    """Let a client's requests end after a time; a caller's own limit may be kept."""
     import httpx
 
-    limit = httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS))
     for session in _sessions(client):
         if not only_endless or session.timeout == httpx.Timeout(None):
-            session.timeout = limit
+            session.timeout = _limit_of(timeout)
+
+
+def _limit_of(timeout: float) -> Any:
+    import httpx
+
+    return httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS))
 
 
 def _sessions(client: Any) -> list[Any]:
