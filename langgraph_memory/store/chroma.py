@@ -213,10 +213,10 @@ class ChromaStore(BaseStore):
         return await self._in_writer(self._run, planned, *vectors)
 
     @property
-    def server(self) -> str | None:
-        """The URL of the Chroma server that keeps this store; `None` if none does."""
+    def place(self) -> str | None:
+        """The server that keeps this store, by its URL, tenant and database; `None` if none."""
         rows = self._open._rows
-        return rows.url if isinstance(rows, ServerRows) else None
+        return rows.place if isinstance(rows, ServerRows) else None
 
     # -- expiring, and deleting much --
 

@@ -54,9 +54,9 @@ class ServerRows(ChromaRows):
         super().__init__(client, name)
 
     @property
-    def url(self) -> str:
-        """The server's URL."""
-        return self._server.url
+    def place(self) -> str:
+        """The server, by its URL, tenant and database."""
+        return f"{self._server.url} {self._server.tenant}/{self._server.database}"
 
     def look_again(self) -> None:
         """Read the collection's own metadata anew, which Chroma's client keeps as it was."""

@@ -70,7 +70,7 @@ async def test_a_server_is_used_over_tls_if_its_authority_is_trusted(
         async with open_store(gateway.url, headers=HEADERS, embed=EMBED) as store:
             await store.aput(("a",), "k", {"text": "moka"})
             assert keys(await store.asearch(("a",), query="moka")) == ["k"]
-            assert store.server == gateway.url
+            assert store.place == f"{gateway.url} default_tenant/default_database"
         assert gateway.seen
 
 
