@@ -11,17 +11,15 @@ import asyncio
 import contextvars
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph_memory.errors import ConfigurationError, StoreAwayError
-from langgraph_memory.outbox import Entry, Outbox
+from langgraph_memory.outbox import Content, Entry, Outbox
 
 logger = logging.getLogger(__name__)
 
-Content = Mapping[str, Any]
-"""Of an entry, as JSON."""
 Deliver = Callable[[Entry], object]
 """Saves what an entry says."""
 

@@ -47,6 +47,10 @@ CREATE INDEX entry_bytes ON entry (bytes);
 """
 
 
+Content = Mapping[str, Any]
+"""Of an entry, as JSON; without secrets."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Something that a run was to save."""
@@ -55,8 +59,8 @@ class Entry:
     thread_id: str
     at: datetime
     """When it was to be saved."""
-    content: Mapping[str, Any]
-    """What it was, as JSON; without secrets."""
+    content: Content
+    """What it was."""
     number: int = 0
     """Its place in the order; given by the file."""
 

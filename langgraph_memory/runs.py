@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -31,11 +32,11 @@ from langgraph_memory.messages import (
     token_cost,
     tool_names,
 )
-from langgraph_memory.outbox import Entry
+from langgraph_memory.outbox import Content, Entry
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.records import Episode, Message, Record
 from langgraph_memory.replies import Taken
-from langgraph_memory.saving import Content, Saving
+from langgraph_memory.saving import Saving
 from langgraph_memory.scope import Owner, Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
@@ -469,7 +470,7 @@ def deliver_entry(memory: Memory, entry: Entry) -> None:
 
     That is to save it once more, as a replay does, which writes nothing twice.
     """
-    then, content = memory.at(entry.at), entry.content
+    then, content = _as_of(memory, entry.at), entry.content
     if "episode" in content:
         _deliver_episode(then, entry)
         return
@@ -480,6 +481,13 @@ def deliver_entry(memory: Memory, entry: Entry) -> None:
         return
     run.keep(saving)
     memory.process_later(entry.user, entry.thread_id)
+
+
+def _as_of(memory: Memory, moment: datetime) -> Memory:
+    """Return a memory whose clock stands still."""
+    then = copy(memory)
+    then.clock = lambda: moment
+    return then
 
 
 def episode_letter(memory: Memory, episode: Episode, turn_id: str) -> Letter:

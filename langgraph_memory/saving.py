@@ -24,10 +24,9 @@ from langchain_core.messages import (
 from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.going_on import turns_before
 from langgraph_memory.messages import current_turn, is_summary, text_of
+from langgraph_memory.outbox import Content
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.redaction import Redact
-
-Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,12 +110,6 @@ class Verbs:
             place_of(store)
         return bound
 
-    def at(self, moment: datetime) -> Self:
-        """Return this memory as it is at a moment: its clock stands still."""
-        then = copy(self)
-        then.clock = lambda: moment
-        return then
-
     @property
     def outbox(self) -> Outbox | None:
         """The file of what waits for the store's server, if there is one."""

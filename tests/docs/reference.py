@@ -40,7 +40,7 @@ PAGES = (
         "the first argument all are keywords. Any of them raises a `ConfigurationError` for an "
         "argument that it cannot take, and a `StoreError` where the store fails; what else may go "
         "wrong is said with each. Times that are given or returned are aware.",
-        ("Memory", "OpenEpisode"),
+        ("Memory", "OpenEpisode", "Outbox", "deliver_outbox"),
     ),
     Page(
         "records",
@@ -142,6 +142,7 @@ PAGES = (
             "ThreadOwnerError",
             "StoreError",
             "StoreLockedError",
+            "StoreAwayError",
         ),
     ),
     Page(

@@ -136,7 +136,7 @@ async def test_a_thread_is_kept_as_if_the_server_had_not_been_away(
 
 def told(memory: Memory) -> list[Any]:
     found = memory.list(user="ana", types=("message",), limit=1_000)
-    return sorted(found, key=lambda message: (message.created_at, message.position))  # type: ignore[attr-defined]
+    return sorted(found, key=lambda message: (message.created_at, message.position))
 
 
 async def test_a_run_says_that_it_waits_and_does_not_wait_for_the_server_again(
@@ -193,6 +193,24 @@ async def test_a_proposed_note_waits_too_and_is_extracted_from_once(
         assert (note.text, note.mentions) == ("The user lives in Córdoba", 1)
         assert len(note.sources) == 1
         assert said(memory, "ana") == [f"user: {TOLD[0]}", "assistant: Noted."]
+
+
+@pytest.mark.parametrize("kind", SURFACES)
+def test_a_memory_that_uses_the_store_of_its_graph_has_an_outbox_too(
+    server: ChromaServer, tmp_path: Path, kind: str
+) -> None:
+    with (
+        ChromaStore(server.url, patience=0, embed=HashingEmbeddings()) as store,
+        Memory(outbox=tmp_path / "outbox.db") as memory,
+    ):
+        graph = SURFACES[kind](memory, noting()).compile(store=store)
+        graph.invoke(say(ORDER), as_user("ana", "t"))
+        server.kill()
+        graph.invoke(say(AGAIN), as_user("ana", "u"))
+        server.start()
+        bound = memory.using(store)
+        delivered(bound)
+        assert len(said(bound, "ana")) == 4
 
 
 def test_a_recorders_episode_waits(server: ChromaServer, tmp_path: Path) -> None:
