@@ -1,6 +1,7 @@
 """A memory as an MCP server, for any client of the Model Context Protocol; needs the extra `mcp`.
 
-The tools are those of `memory_tools`, with the same texts; the user's notes are resources too.
+The tools are those of `memory_tools`, with the same texts, and two more; the user's notes are
+resources too.
 Whose memory it is comes from how the server was started, or from the bearer token of a request;
 never from an argument. `mcp_http` serves it over HTTP.
 """
@@ -51,7 +52,7 @@ def _as_key(text: str) -> str:
     return re.sub(r"\bslot\b", "key", text)
 
 
-INSTRUCTIONS = _as_key(tool_texts.TOOLS_PROMPT)
+INSTRUCTIONS = _as_key(tool_texts.TOOLS_PROMPT) + tool_texts.FURTHER_TOOLS_PROMPT
 
 _PAGE = 100  # resources listed at once
 _TITLE = 80
@@ -67,9 +68,20 @@ class _Remember(tool_verbs.Remember):
     asks = _RememberByKey
 
 
+class _Recall(tool_verbs.Recall):
+    asks = tool_texts.RecallOrProfile
+
+
 VERBS: dict[str, Verb[Any]] = {
     verb.name: verb
-    for verb in (_Remember(), tool_verbs.Recall(), tool_verbs.Forget(), tool_verbs.List())
+    for verb in (
+        _Remember(),
+        _Recall(),
+        tool_verbs.Profile(),
+        tool_verbs.Edit(),
+        tool_verbs.Forget(),
+        tool_verbs.List(),
+    )
 }
 
 
@@ -280,7 +292,7 @@ def _place_of(cursor: str | None) -> tuple[datetime, str] | None:
 
 _NAMES = ", ".join(VERBS)
 _NO_CURSOR = "The cursor is not one that this server gave: list the resources from the beginning."
-_READING = {tool_verbs.Recall.name, tool_verbs.List.name}
+_READING = {tool_verbs.Recall.name, tool_verbs.Profile.name, tool_verbs.List.name}
 _ALL_NOTES = types.Resource(
     uri=NOTES,
     name="notes",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
@@ -31,7 +31,7 @@ from langgraph_memory.records import (
 )
 from langgraph_memory.scope import ROOT, Owner, check_record_id, encode_label, owner_of
 from langgraph_memory.store.ops import NewestOp
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.rows import Namespace, StoredItem
 
 FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
 
@@ -178,12 +178,21 @@ def all_ops(namespaces: Sequence[Namespace], hybrid: bool) -> list[Any]:
 
 
 def read_record(item: Any) -> Record | None:
-    """Return the record that an item holds, or `None` if it is none of ours."""
+    """Return the record that an item holds, or `None` if it is none of ours.
+
+    A store's own item remembers its record: a recall reads a hundred, and mostly the same ones.
+    """
+    read = item.read if isinstance(item, StoredItem) else []
+    if read:
+        return cast(Record, read[0])
     owned = owner_of(tuple(item.namespace))
     if owned is None or owned[1] not in RECORD_CLASSES:
         return None
     owner, type = owned
-    return RECORD_CLASSES[type].from_value(owner, item.key, item.value)
+    record = RECORD_CLASSES[type].from_value(owner, item.key, item.value)
+    if not (item.value.get("metadata") or item.value.get("replaced")):  # which a caller may change
+        read.append(record)
+    return record
 
 
 def lying_in(namespace: Namespace, items: Iterable[Any]) -> list[Any]:

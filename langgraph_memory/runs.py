@@ -41,7 +41,7 @@ from langgraph_memory.scope import Owner, Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
 
-CANDIDATES = 40
+CANDIDATES = 60
 """Hits asked for, with which a block is filled."""
 
 

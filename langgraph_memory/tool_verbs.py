@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from langchain_core.tools import ToolException
 
 from langgraph_memory import tool_texts
+from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
+from langgraph_memory.escaping import one_line
 from langgraph_memory.events import Tell
 from langgraph_memory.extraction import slot_of
 from langgraph_memory.listing import own_text, saying
@@ -95,20 +98,79 @@ class Remember(Verb[tool_texts.Remember]):
 
 class Recall(Verb[tool_texts.Recall]):
     name, step, failed = "recall", "recall", tool_texts.NOT_READ
-    asks = tool_texts.Recall
+    asks: type[tool_texts.Recall] = tool_texts.Recall
 
     def call(self, call: Call, asked: tool_texts.Recall) -> str:
         found = call.memory.recall(asked.query, **call.recall_args)
-        return self._told(call, found)
+        return _recalled(call, asked.query, found)
 
     async def acall(self, call: Call, asked: tool_texts.Recall) -> str:
         found = await call.memory.arecall(asked.query, **call.recall_args)
-        return self._told(call, found)
+        return _recalled(call, asked.query, found)
 
-    def _told(self, call: Call, found: Recalled) -> str:
-        text, records = tool_texts.recalled(found, call.owner, call.quotas)
-        call.tell("memory.recalled", records, nothing_known=found.nothing_known)
-        return text
+
+class Profile(Verb[tool_texts.Profile]):
+    name, step, failed = "profile", "recall", tool_texts.NOT_READ
+    asks = tool_texts.Profile
+
+    def call(self, call: Call, asked: tool_texts.Profile) -> str:
+        return _recalled(call, "", call.memory.recall("", **call.recall_args))
+
+    async def acall(self, call: Call, asked: tool_texts.Profile) -> str:
+        return _recalled(call, "", await call.memory.arecall("", **call.recall_args))
+
+
+def _recalled(call: Call, query: str, found: Recalled) -> str:
+    told = tool_texts.recalled if query.strip() else tool_texts.profile
+    text, records = told(found, call.owner, call.quotas)
+    call.tell("memory.recalled", records, nothing_known=found.nothing_known)
+    return text
+
+
+class Edit(Verb[tool_texts.Edit]):
+    """Changes a note, unless the caller's own rules decide what a model may save."""
+
+    name, step, failed = "edit", "save", tool_texts.NOT_CHANGED
+    asks = tool_texts.Edit
+
+    def call(self, call: Call, asked: tool_texts.Edit) -> str:
+        changes = self._changes(call, asked)
+        note = tool_texts.named(asked.id, call.memory.list(limit=ALL, **call.whose), "changed")
+        with _explained(asked.id):
+            return self._told(call, call.memory.edit(note.id, **changes, **call.whose))
+
+    async def acall(self, call: Call, asked: tool_texts.Edit) -> str:
+        changes = self._changes(call, asked)
+        notes = await call.memory.alist(limit=ALL, **call.whose)
+        note = tool_texts.named(asked.id, notes, "changed")
+        with _explained(asked.id):
+            return self._told(call, await call.memory.aedit(note.id, **changes, **call.whose))
+
+    def _changes(self, call: Call, asked: tool_texts.Edit) -> dict[str, Any]:
+        rules, redact = call.memory.extracting, call.memory.redact
+        if rules.review or rules.accept is not None:
+            raise ToolException(tool_texts.TO_BE_LOOKED_AT)
+        text = None if asked.text is None else tool_texts.worth_saving(asked.text, redact)
+        given = {"text": text, "kind": asked.kind}
+        changes = {name: value for name, value in given.items() if value is not None}
+        if not changes:
+            raise ToolException(tool_texts.NOTHING_TO_CHANGE)
+        return changes
+
+    def _told(self, call: Call, change: Change) -> str:
+        call.tell("memory.saved", [change.record])
+        return tool_texts.edited(change)
+
+
+@contextmanager
+def _explained(id: str) -> Iterator[None]:
+    """Tell a model why its edit was refused."""
+    try:
+        yield
+    except RecordNotFoundError as error:  # another call was first
+        raise ToolException(tool_texts.not_found(id, "changed")) from error
+    except ConfigurationError as error:  # another note says it
+        raise ToolException(f"Nothing was changed: {one_line(str(error))}") from error
 
 
 class Forget(Verb[tool_texts.Forget]):

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import logging
 import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.mcp_tokens import TOKENS, Bearers, TokensFile
+from langgraph_memory.mcp_tokens import read_tokens as read_tokens
 
 if TYPE_CHECKING:
+    from langgraph_memory.mcp_connections import Connections
     from langgraph_memory.memory import Memory
-
-TOKENS = "LANGGRAPH_MEMORY_TOKENS"
-"""The environment variable with the tokens, where no file is named."""
 
 _ABOUT = """\
 Serve a memory to clients of the Model Context Protocol: over standard input and output, to the
@@ -79,8 +78,9 @@ def add_to(commands: Any) -> None:
         "--tokens",
         metavar="FILE",
         type=Path,
-        help='JSON with the user of each token, {"token": "user", ...}, read at the start: to '
-        f"change it, start the command anew (default: what {TOKENS} has)",
+        help='JSON with the user of each token, {"token": "user", ...}, or with its last day, '
+        '{"token": {"user": "user", "until": "2027-01-31"}, ...}; read again when it changes '
+        f"(default: what {TOKENS} has at the start)",
     )
     served.add_argument(
         "--host", type=_host, help="the address to listen on (default: 127.0.0.1, this machine)"
@@ -92,6 +92,24 @@ def add_to(commands: Any) -> None:
         action="append",
         help="a name by which clients reach it through a proxy; can be given several times",
     )
+    served.add_argument(
+        "--requests-per-minute",
+        metavar="N",
+        type=_count,
+        help="of each token; more are told to wait, with 429 (default: 300)",
+    )
+    served.add_argument(
+        "--max-connections",
+        metavar="N",
+        type=_count,
+        help="open at once; where there are more, one that asks nothing is closed (default: 128)",
+    )
+    served.add_argument(
+        "--request-timeout",
+        metavar="SECONDS",
+        type=_count,
+        help="in which a client has to send a request, and to read its answer (default: 20)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -101,29 +119,38 @@ def run(options: argparse.Namespace) -> None:
         "--tokens": options.tokens,
         "--host": options.host,
         "--allow-host": options.allow_host,
+        "--requests-per-minute": options.requests_per_minute,
+        "--max-connections": options.max_connections,
+        "--request-timeout": options.request_timeout,
     }
     given = [name for name, value in for_http.items() if value is not None]
     if options.port is None and given:
         raise ConfigurationError(f"{given[0]} is for HTTP and goes with --port, not with --user")
-    tokens = None if options.port is None else read_tokens(options.tokens, os.environ)
+    tokens = None if options.port is None else _tokens(options.tokens)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     from langgraph_memory import mcp_http, mcp_server  # an extra, and slow to import
     from langgraph_memory.memory import Memory
     from langgraph_memory.store.chroma import ChromaStore
 
-    known = None if tokens is None else mcp_http.Tokens(tokens)
+    known = None if tokens is None else mcp_http.Tokens(tokens[0], changed=tokens[1])
+    connections = None if known is None else _connections(options)
     with Memory(ChromaStore(options.path or options.url, embed=options.embed)) as memory:
         server = mcp_server.memory_server(
             memory, options.user, project=options.project, agent=options.agent
         )
-        if known is None:
+        if known is None or connections is None:
             asyncio.run(_over_stdio(memory, server))
         else:
             host = options.host or "127.0.0.1"
-            allowed = options.allow_host or ()
-            app = mcp_http.http_app(server, known, host=host, allow_hosts=allowed)
-            _over_http(app, host, options.port)
+            app = mcp_http.http_app(
+                server,
+                known,
+                host=host,
+                allow_hosts=options.allow_host or (),
+                requests=options.requests_per_minute or mcp_http.REQUESTS,
+            )
+            _over_http(app, connections, host, options.port)
 
 
 async def _over_stdio(memory: Memory, server: Any) -> None:
@@ -148,8 +175,36 @@ async def _over_stdio(memory: Memory, server: Any) -> None:
     await serving
 
 
-def _over_http(app: Any, host: str, port: int) -> None:
+def _tokens(file: Path | None) -> tuple[Bearers, Callable[[], Bearers | None] | None]:
+    """Return the tokens, and what tells of other ones that take their place."""
+    if file is None:
+        return read_tokens(None, os.environ), None
+    watched = TokensFile(file)
+    return watched.bearers, watched.changed
+
+
+def _connections(options: argparse.Namespace) -> Connections:
+    """Return how connections are limited.
+
+    Raises:
+        ConfigurationError: If the process may not have as many files open.
+    """
+    from langgraph_memory import mcp_connections as limits
+
+    most = options.max_connections or limits.CONNECTIONS
+    needed, allowed = most + limits.SPARE_FILES, limits.open_files()
+    if needed > allowed:
+        raise ConfigurationError(
+            f"--max-connections {most} needs {needed} open files, and this process may have "
+            f"{allowed}: raise that (ulimit -n {needed}), or allow fewer connections"
+        )
+    return limits.Connections(most, options.request_timeout or limits.PATIENCE)
+
+
+def _over_http(app: Any, connections: Connections, host: str, port: int) -> None:
     import uvicorn
+
+    from langgraph_memory.mcp_connections import BACKLOG
 
     family, named = socket.AF_INET, host
     if ":" in host:
@@ -158,45 +213,21 @@ def _over_http(app: Any, host: str, port: int) -> None:
         # uvicorn lets the signal through when it is done; the memory is to be closed then.
         signal.signal(signal.SIGTERM, _leave)
         print(f"serving http://{named}:{listening.getsockname()[1]}/mcp", flush=True)
-        settings = uvicorn.Config(app, access_log=False, timeout_graceful_shutdown=_GRACE)
+        settings = uvicorn.Config(
+            app,
+            http=connections.protocol(),
+            ws="none",  # it would take connections over, and their limits off
+            backlog=BACKLOG,
+            access_log=False,
+            log_level="error",  # below it, a line for each request that is no HTTP
+            timeout_graceful_shutdown=_GRACE,
+        )
         uvicorn.Server(settings).run(sockets=[listening])
 
 
 def _leave(number: int, frame: Any) -> None:
     signal.signal(number, signal.SIG_IGN)  # a second one does not interrupt the closing
     sys.exit(0)
-
-
-def read_tokens(file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the user by token; what is wrong is told without the tokens.
-
-    Raises:
-        ConfigurationError: If there are none, one is there twice, or they are no JSON of texts.
-    """
-    try:
-        text = environment.get(TOKENS) if file is None else file.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"the tokens cannot be read from {file}: {error}") from error
-    if text is None:
-        raise ConfigurationError(
-            f'--port needs the tokens of its users: --tokens FILE or {TOKENS}, {{"token": "user"}}'
-        )
-    try:
-        users = json.loads(text, object_pairs_hook=_each_once)
-    except (ValueError, RecursionError):
-        users = None
-    if not isinstance(users, dict) or not all(isinstance(user, str) for user in users.values()):
-        where = TOKENS if file is None else str(file)
-        raise ConfigurationError(
-            f'{where} has to hold JSON such as {{"token": "user", ...}}, each token once'
-        )
-    return users
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(users := dict(pairs)) < len(pairs):
-        raise ValueError("a token is there twice")
-    return users
 
 
 # -- one option: refused, or as it is kept --
@@ -223,6 +254,12 @@ def _url(text: str) -> str:
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65536):
         raise argparse.ArgumentTypeError("it takes a number up to 65535, such as 8300")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text) > 0):
+        raise argparse.ArgumentTypeError("it takes a whole number of 1 or more")
     return int(text)
 
 

@@ -18,6 +18,7 @@ row besides, which the catalogue of namespaces is read from. A row's metadata:
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -77,6 +78,8 @@ class StoredItem:
     """Minutes to live after the last put or, where reads refresh it, the last read."""
     expires: float = math.inf
     """When it ended, in seconds since 1970, unless a read has prolonged it since."""
+    read: list[Any] = dataclasses.field(default_factory=list, compare=False, repr=False)
+    """What its value was last read as, kept by who read it: an item does not change."""
 
 
 @dataclass(frozen=True, slots=True)

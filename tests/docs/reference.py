@@ -97,6 +97,9 @@ PAGES = (
             "mcp_server.serve_stdio",
             "mcp_http.http_app",
             "mcp_http.Tokens",
+            "mcp_tokens.Bearer",
+            "mcp_tokens.TokensFile",
+            "mcp_connections.Connections",
         ),
     ),
     Page(

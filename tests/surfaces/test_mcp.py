@@ -24,6 +24,7 @@ from langgraph_memory import (
     UniversalSentenceEncoder,
     memory_tools,
 )
+from langgraph_memory.prompts import SECTIONS
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.servers import START_SECONDS, ChromaServer, shared_server
 
@@ -56,14 +57,18 @@ async def over_stdio(*options: str) -> AsyncIterator[Any]:
 
 
 @contextmanager
-def http_server(*options: str) -> Iterator[str]:
-    """Start a server process; give its URL."""
+def http_server(*options: str, files: int | None = None) -> Iterator[str]:
+    """Start a server process, which may have so many files open; give its URL."""
     command = [*COMMAND, *options, "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             said, _, url = process.stdout.readline().partition(" ")
             assert said == "serving", "the server did not start"
+            if files is not None:
+                import resource  # there is none on Windows
+
+                resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (files, files))
             yield url.strip()
         finally:
             process.terminate()
@@ -143,14 +148,72 @@ async def test_a_client_remembers_recalls_lists_and_forgets(connect: Connect) ->
 async def test_the_tools_are_described_to_the_model_without_a_user(connect: Connect) -> None:
     async with connect() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == ["remember", "recall", "forget", "list_memories"]
+        assert list(tools) == [
+            "remember",
+            "recall",
+            "profile",
+            "edit",
+            "forget",
+            "list_memories",
+        ]
         assert set(tools["remember"].input_schema["properties"]) == {"text", "kind", "key"}
         assert tools["remember"].input_schema["required"] == ["text"]
         assert not any("user" in tool.input_schema["properties"] for tool in tools.values())
         assert all(tool.description for tool in tools.values())
         assert tools["forget"].annotations.destructive_hint
         assert tools["recall"].annotations.read_only_hint
+        assert tools["profile"].annotations.read_only_hint
+        assert not tools["edit"].annotations.read_only_hint
         assert "recall before you answer" in client.instructions
+
+
+async def test_a_note_that_was_saved_wrongly_is_corrected(connect: Connect) -> None:
+    async with connect() as client:
+        saved = await call(client, "remember", text="Plays the viola da gamba", key="instrument")
+        handle = saved.removeprefix("Saved as ").split(":")[0]
+        assert "Nothing was changed" in await refused(client, "edit", id=handle)
+        assert "it is a question" in await refused(client, "edit", id=handle, text="Which one?")
+        changed = await call(client, "edit", id=handle, text="Plays the violin")
+        assert "Plays the violin (before: Plays the viola da gamba)" in changed
+        await call(client, "edit", id=handle, kind="preference")
+        listed = await call(client, "list_memories")
+        assert "Plays the violin" in listed
+        assert "viola da gamba" not in listed
+        await call(client, "remember", text="Plays chess", kind="preference")
+        assert "says this already" in await refused(client, "edit", id=handle, text="Plays chess")
+        await call(client, "forget", id=handle)
+
+
+async def test_a_profile_is_what_is_known_whatever_is_asked(words: Memory) -> None:
+    async with mcp.Client(memory_server(words, "ana")) as client:
+        empty = await call(client, "profile")
+        assert "Nothing is saved yet" in empty
+        words.remember("Wants short answers", user="ana", kind="instruction")
+        words.remember("Lives in Lima", user="ana", slot="home city")
+        words.log_turn("I sing in a choir on Mondays.", user="ana", thread_id="1")
+        words.remember("Lives in Oslo", user="bo", slot="home city")
+        told = await call(client, "profile")
+        lines = told.splitlines()
+        assert all(text in told for text in ("Wants short answers", "Lives in Lima", "choir"))
+        assert "Oslo" not in told
+        assert "Nothing close" not in told
+        block = words.recall("", user="ana").prompt().splitlines()
+        sections = [line for line in block if line in SECTIONS]
+        assert [line for line in lines if line in SECTIONS] == sections != []
+        assert await call(client, "recall") == told
+        assert await call(client, "recall", query=" ") == told
+
+
+@pytest.mark.parametrize("rules", [{"review": True}, {"accept": lambda candidate: candidate}])
+async def test_what_is_decided_before_it_is_saved_is_not_changed_behind_it(
+    rules: dict[str, Any],
+) -> None:
+    with Memory(ChromaStore.in_memory(embed=HashingEmbeddings()), **rules) as memory:
+        note = memory.remember("Lives in Lima", user="ana").record
+        async with mcp.Client(memory_server(memory, "ana")) as client:
+            told = await refused(client, "edit", id=note.id, text="Lives in Oslo")
+            assert "Nothing was changed" in told
+        assert [note.text for note in memory.list(user="ana")] == ["Lives in Lima"]
 
 
 async def test_notes_are_resources(connect: Connect) -> None:
@@ -173,7 +236,8 @@ async def test_what_the_model_did_wrong_is_answered_by_a_sentence(connect: Conne
         assert "Nothing saved has the id '12345678'" in await refused(
             client, "forget", id="12345678"
         )
-        assert "Nothing was done: query: " in await refused(client, "recall")
+        assert "Nothing was done: text: " in await refused(client, "remember")
+        assert "nothing was changed" in await refused(client, "edit", id="12345678", text="Is Ana")
         assert "There is no tool 'delete_all'" in await refused(client, "delete_all")
 
 
@@ -350,6 +414,7 @@ async def test_a_store_that_fails_is_told_without_its_secrets() -> None:
                 "The memory cannot be reached. Answer without it, and do not guess what it holds."
             )
             assert "nothing was saved" in await refused(client, "remember", text="Likes tea")
+            assert "nothing was changed" in await refused(client, "edit", id="12345678", text="Ana")
             with pytest.raises(mcp.MCPError, match=r"^The memory cannot be reached\.$"):
                 await read(client, "memory://notes")
 

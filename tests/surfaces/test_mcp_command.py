@@ -19,7 +19,9 @@ from langgraph_memory.store.directory_lock import OWNER_FILE
 from langgraph_memory.testing import HashingEmbeddings
 
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")
-from tests.surfaces.test_mcp import COMMAND, ROOT, TOKENS  # after the skip
+from langgraph_memory.mcp_connections import CONNECTIONS, PATIENCE  # after the skip
+from langgraph_memory.mcp_http import REQUESTS  # as above
+from tests.surfaces.test_mcp import COMMAND, ROOT, TOKENS  # as above
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *options: str) -> str:
@@ -95,6 +97,10 @@ FOR_TOKENS = [*FOLDER, "--port", "8300"]
         ([*FOLDER, "--port", "9" * 5000], "--port: it takes a number"),
         ([*FOR_TOKENS, "--host", "é" * 100], "--host: it takes a name or an address"),
         ([*FOR_TOKENS, "--allow-host", "https://a.example"], "--allow-host: it takes a host"),
+        ([*AS_USER, "--max-connections", "9"], "--max-connections is for HTTP"),
+        ([*AS_USER, "--requests-per-minute", "9"], "--requests-per-minute is for HTTP"),
+        ([*FOR_TOKENS, "--request-timeout", "0"], "--request-timeout: it takes a whole number"),
+        ([*FOR_TOKENS, "--max-connections", "many"], "--max-connections: it takes a whole number"),
     ],
 )
 def test_what_does_not_go_together_is_said_in_a_sentence(
@@ -111,11 +117,25 @@ def test_a_folder_of_another_embedder_is_refused(tmp_path: Path, capsys: Any) ->
     assert "HashingEmbeddings" in refusal(capsys, "--path", str(tmp_path), "--user", "ana")
 
 
-def test_help_says_what_a_change_of_tokens_takes(capsys: Any) -> None:
+def test_help_says_what_the_options_do(capsys: Any) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["mcp", "--help"])
     assert ended.value.code == 0
-    assert "start the command anew" in " ".join(capsys.readouterr().out.split())
+    help = " ".join(capsys.readouterr().out.split())
+    assert "read again when it changes" in help
+    for limit in (REQUESTS, CONNECTIONS, int(PATIENCE)):
+        assert f"(default: {limit})" in help
+
+
+def test_more_connections_than_the_process_may_have_are_refused(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.setenv("LANGGRAPH_MEMORY_TOKENS", json.dumps(TOKENS))
+    monkeypatch.chdir(tmp_path)
+    said = refusal(capsys, *FOR_TOKENS, "--max-connections", "999999")
+    assert "needs 1000127 open files" in said
+    assert "ulimit -n 1000127" in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_port_that_is_taken_is_named_in_a_sentence(
