@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -130,13 +130,16 @@ class Outbox:
         What is being delivered at this moment is waited for: it has then been delivered, or is
         erased.
         """
-        with self.turn(), self._opened() as file:
-            file.execute("BEGIN IMMEDIATE")
-            gone = file.execute("DELETE FROM entry WHERE user = ?", (_label(user),)).rowcount
-            file.execute("COMMIT")
-            if gone:
-                file.execute("VACUUM")
-        return gone
+        with self.turn():
+            with self._opened() as file:
+                own = "SELECT number FROM entry WHERE user = ?"
+                numbers = file.execute(own, (_label(user),)).fetchall()
+            try:
+                self._delete(numbers)
+            except StoreError:  # a disk that is nearly full has room for one after the other
+                for number in numbers:
+                    self._delete([number])
+        return len(numbers)
 
     # -- for `delivery` --
 
@@ -186,8 +189,7 @@ class Outbox:
 
     def remove(self, entry: Entry) -> None:
         """Delete an entry that was delivered."""
-        with self._changed() as file:
-            file.execute("DELETE FROM entry WHERE number = ?", (entry.number,))
+        self._delete([(entry.number,)])
 
     def set_aside(self, entry: Entry, error: BaseException) -> None:
         """Keep an entry that cannot be delivered, and let the next ones pass it."""
@@ -222,6 +224,10 @@ class Outbox:
             lock.release()
 
     # -- the file --
+
+    def _delete(self, numbers: Sequence[tuple[int]]) -> None:
+        with self._changed() as file:
+            file.executemany("DELETE FROM entry WHERE number = ?", numbers)
 
     def _entries(self, where: str, values: tuple[str, ...], more: str = "") -> list[Entry]:
         with self._opened() as file:
@@ -282,7 +288,8 @@ class Outbox:
             try:
                 yield file
             except BaseException:
-                file.execute("ROLLBACK")
+                if file.in_transaction:  # SQLite has ended it itself on a full disk
+                    file.execute("ROLLBACK")
                 raise
             file.execute("COMMIT")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import stat
+import subprocess
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -121,11 +124,8 @@ def test_what_cannot_be_delivered_is_set_aside_for_the_next_opening(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     shop = Shop(tmp_path / "outbox.db")
-    shop.there = False
-    with shop.delivery.outbox.turn():
-        shop.save("ana", "t", 1)
-        shop.save("ana", "t", 2)
-    shop.there = True
+    for number in (1, 2):
+        shop.delivery.outbox.keep(PLACE, Entry("ana", "t", NOW, {"number": number}))
     refused = [1]
 
     def deliver(entry: Entry) -> None:
@@ -133,11 +133,9 @@ def test_what_cannot_be_delivered_is_set_aside_for_the_next_opening(
             raise StoreError("this one is refused")
         shop.deliver(entry)
 
-    shop.delivery.close()
-    first = Delivery(Outbox(shop.path))
-    first.deliver(PLACE, deliver)
+    shop.delivery.deliver(PLACE, deliver)
     assert [number for _, _, number in shop.saved] == [2]
-    assert first.outbox.count(user="ana") == 1
+    assert shop.delivery.outbox.count(user="ana") == 1
     assert "set aside" in caplog.text
     refused.clear()
     shop.reopen()
@@ -225,6 +223,29 @@ def test_what_is_delivered_or_erased_is_not_in_the_file(tmp_path: Path) -> None:
     while (entry := outbox.first(PLACE)) is not None:
         outbox.remove(entry)
     assert not any(b"Colombia" in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_on_a_full_disk_nothing_that_waits_is_lost(tmp_path: Path) -> None:
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(tmp_path)]
+    if shutil.which("mount") is None or subprocess.run(mounting, capture_output=True).returncode:
+        pytest.skip("this system does not let the tests mount a small file system")
+    try:
+        filler = tmp_path / "filler"
+        filler.write_bytes(bytes(100_000))
+        outbox = Outbox(tmp_path / "outbox.db")
+        kept = 0
+        with pytest.raises(StoreError, match=r"outbox\.db.*full"):  # noqa: PT012
+            for kept in count():
+                content = {"number": kept, "text": "Colombia " * 500}
+                outbox.keep(PLACE, Entry("ana", "t", NOW, content))
+        filler.unlink()
+        found = outbox.of_thread(PLACE, "ana", "t")
+        assert [entry.content["number"] for entry in found] == list(range(kept))
+        outbox.keep(PLACE, Entry("bo", "t", NOW, {}))
+        assert outbox.erase("ana") == kept
+        assert outbox.count() == 1
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
 
 
 def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
