@@ -142,9 +142,9 @@ def note(
         slot=None if slot is None else checks.text("slot", slot, redact),
         importance=checks.unit("importance", importance),
         pinned=checks.flag("pinned", pinned),
-        metadata={} if metadata is None else checks.metadata(metadata),
+        metadata={} if metadata is None else checks.metadata(metadata, redact),
         aliases=checks.aliases(aliases, redact),
-        sources=checks.ids("sources", sources),
+        sources=checks.ids("sources", sources, redact),
         author=check_id("user", user),
         created_at=now,
         updated_at=now,
@@ -180,7 +180,7 @@ def document(
         source=name,
         language=language_of(name, language),
         author=check_id("user", user),
-        metadata={} if metadata is None else checks.metadata(metadata),
+        metadata={} if metadata is None else checks.metadata(metadata, redact),
         now=now,
     )
     return Replacement(row, chunks)
@@ -230,7 +230,7 @@ def edits(
     if pinned is not None:
         changes["pinned"] = checks.flag("pinned", pinned)
     if metadata is not None:
-        changes["metadata"] = checks.metadata(metadata)
+        changes["metadata"] = checks.metadata(metadata, redact)
     if aliases is not None:
         changes["aliases"] = checks.aliases(aliases, redact)
     if not changes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -17,9 +18,12 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.operations import value_filter
 from langgraph_memory.records import RECORD_CLASSES
 from langgraph_memory.redaction import Redact
+from langgraph_memory.redaction.nested import redacted
 from langgraph_memory.scope import RecordType
 from langgraph_memory.store.filters import check_filter
 from langgraph_memory.store.rows import encode_value
+
+_RECORD_ID = re.compile(r"[0-9a-f]{24,32}(?:@\d+)?")
 
 
 def text(name: str, given: object, redact: Redact) -> str:
@@ -67,13 +71,14 @@ def turn_id(given: object) -> str | None:
     return None if given in (None, "") else str(given)
 
 
-def ids(name: str, given: Any) -> tuple[str, ...]:
-    """Return the ids of a sequence."""
+def ids(name: str, given: Any, redact: Redact) -> tuple[str, ...]:
+    """Return the ids of a sequence; what is no id of a record is kept without secrets."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
     found = tuple(given) if several else (None,)
     if not all(isinstance(id, str) for id in found):
         raise ConfigurationError(f"{name}= is a sequence of ids, got {given!r}")
-    return tuple(map(replace_surrogates, found))
+    texts = map(replace_surrogates, found)
+    return tuple(text if _RECORD_ID.fullmatch(text) else redact(text) for text in texts)
 
 
 def one_of(name: str, given: object, choices: Sequence[str]) -> None:
@@ -119,15 +124,15 @@ def count(name: str, given: object, least: int = 0) -> int:
     return given
 
 
-def metadata(given: object) -> dict[str, Any]:
-    """Return metadata as it is kept: a JSON object."""
+def metadata(given: object, redact: Redact) -> dict[str, Any]:
+    """Return metadata as it is kept: a JSON object without secrets."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise ConfigurationError(f"metadata= is a dict with text keys, got {given!r}")
     try:
         kept: dict[str, Any] = json.loads(encode_value(given))
     except ConfigurationError as error:
         raise ConfigurationError(f"metadata=: {error}") from error
-    return kept
+    return {redact(key): redacted(value, redact, key) for key, value in kept.items()}
 
 
 def progress(given: object) -> None:

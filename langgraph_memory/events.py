@@ -12,8 +12,10 @@ from langchain_core.tools import ToolException
 from langgraph.errors import GraphBubbleUp
 from typing_extensions import TypedDict  # as Pydantic wants it before Python 3.12
 
+from langgraph_memory.errors import LangGraphMemoryError
 from langgraph_memory.proposals import Refused
 from langgraph_memory.records import Record
+from langgraph_memory.redaction import Redact
 from langgraph_memory.scope import RecordType
 from langgraph_memory.tracing import Trace
 
@@ -71,10 +73,14 @@ class Step:
         name: What tracers call it.
         write: Writes to the custom stream.
         whose: The user, and the project and agent if there are any.
+        redact: Takes secrets out of what an error says.
     """
 
-    def __init__(self, name: str, write: Callable[[Any], None], whose: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, write: Callable[[Any], None], whose: Mapping[str, str], redact: Redact
+    ) -> None:
         self._write = write
+        self._redact = redact
         self._whose = whose
         self._started = perf_counter()
         self._trace = Trace(name)
@@ -115,8 +121,10 @@ class Step:
 
     def failed(self, error: BaseException, **more: Any) -> None:
         """Tell of an error."""
-        self._error = error
-        self._tell("memory.failed", [], error=repr(error), **more)
+        said = self._redact(repr(error))
+        # Tracers show what an error says, and that of a server may repeat the key it was given.
+        self._error = error if said == repr(error) else LangGraphMemoryError(said)
+        self._tell("memory.failed", [], error=said, **more)
 
     def _tell(self, type: EventType, items: list[MemoryItem], **more: Any) -> None:
         event = {"type": type, **self._whose, "items": items, "ms": self._ms(), **more}

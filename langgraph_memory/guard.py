@@ -34,6 +34,7 @@ from langgraph.checkpoint.base import (
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError, RecordNotFoundError
 from langgraph_memory.scope import check_id
+from langgraph_memory.state_redaction import StateRedactor
 from langgraph_memory.threads import Threads, in_thread
 
 TITLE_LENGTH = 60
@@ -151,6 +152,8 @@ class Guard(BaseCheckpointSaver[str]):
     """Stands before any synchronous saver, and serves async callers from a thread."""
 
     threads: Threads
+    redacts: StateRedactor | None = None
+    """Takes secrets out of what is kept."""
 
     @contextmanager
     def _admitted(
@@ -212,6 +215,9 @@ class Guard(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         with self._admitted(config, write=True) as (own, user, thread):
+            if self.redacts is not None:
+                own, metadata = self.redacts.config(own), self.redacts.metadata(metadata)
+                checkpoint = self.redacts.checkpoint(checkpoint)
             stored = super().put(own, checkpoint, metadata, new_versions)
             self._entitle(own, thread, checkpoint["channel_values"].items())
         return _signed(stored, user, thread)
@@ -224,6 +230,8 @@ class Guard(BaseCheckpointSaver[str]):
         task_path: str = "",
     ) -> None:
         with self._admitted(config, write=True) as (own, _, thread):
+            if self.redacts is not None:
+                writes = self.redacts.writes(writes)
             super().put_writes(own, writes, task_id, task_path)
             # A channel that keeps deltas is in no checkpoint, only in the writes.
             self._entitle(own, thread, writes)

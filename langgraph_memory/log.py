@@ -22,6 +22,7 @@ from langgraph_memory.messages import is_said, text_of, with_ids
 from langgraph_memory.operations import forgotten, get_op
 from langgraph_memory.records import Message
 from langgraph_memory.redaction import Redact
+from langgraph_memory.redaction.parts import redacted_blocks
 from langgraph_memory.scope import Owner
 
 
@@ -135,6 +136,9 @@ def _says(item: Any, message: BaseMessage, redact: Redact) -> bool:
 
 
 def _kept_text(message: BaseMessage, redact: Redact) -> str:
+    if isinstance(message.content, list):  # a secret may be cut where a block ends
+        blocks = redacted_blocks(message.content, redact)
+        message = message.model_copy(update={"content": blocks})
     return redact(replace_surrogates(text_of(message)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from langgraph_memory.errors import ConfigurationError, StoreError, missing_extra
 from langgraph_memory.guard import Guard
+from langgraph_memory.state_redaction import StateRedactor
 from langgraph_memory.threads import Connection, Threads
 
 try:
@@ -160,9 +161,9 @@ class PostgresGuard(Guard, PostgresSaver):
 
     threads: PostgresThreads
 
-    def __init__(self, threads: PostgresThreads) -> None:
+    def __init__(self, threads: PostgresThreads, redacts: StateRedactor | None) -> None:
         PostgresSaver.__init__(self, threads.pool)
-        self.threads = threads
+        self.threads, self.redacts = threads, redacts
 
     @contextmanager
     def _cursor(self, *, pipeline: bool = False) -> Iterator[Any]:
@@ -173,7 +174,7 @@ class PostgresGuard(Guard, PostgresSaver):
             yield cursor
 
 
-def open_guard(url: str, busy_timeout: float) -> PostgresGuard:
+def open_guard(url: str, busy_timeout: float, redacts: StateRedactor | None) -> PostgresGuard:
     """Open the saver of a database, and make its tables."""
     threads = PostgresThreads(url, busy_timeout)
     try:
@@ -181,4 +182,4 @@ def open_guard(url: str, busy_timeout: float) -> PostgresGuard:
     except BaseException:
         threads.close()
         raise
-    return PostgresGuard(threads)
+    return PostgresGuard(threads, redacts)

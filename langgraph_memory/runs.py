@@ -370,7 +370,7 @@ class Run:
         """Return something that memory is about to do in this run: it tells of it."""
         named = {"user": self.user, "project": self.project, "agent": self.agent}
         whose = {kind: id for kind, id in named.items() if id is not None}
-        return Step(f"memory.{name}", self.write, whose)
+        return Step(f"memory.{name}", self.write, whose, self.memory.redact)
 
 
 def check_memory(memory: object) -> None:

@@ -18,7 +18,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_memory.guard import thread_of, user_of
+from langgraph_memory.redaction import Redact
 from langgraph_memory.sqlite_guard import SqliteGuard, open_guard, place_of_file
+from langgraph_memory.state_redaction import state_redactor
 from langgraph_memory.threads import in_thread
 
 
@@ -81,7 +83,7 @@ def _user_of_run(configurable: Mapping[str, Any]) -> Any:
 
 @asynccontextmanager
 async def open_checkpointer(
-    path: str | os.PathLike[str], *, busy_timeout: float = 30.0
+    path: str | os.PathLike[str], *, busy_timeout: float = 30.0, redact: bool | Redact = False
 ) -> AsyncIterator[BaseCheckpointSaver[str]]:
     """Open the sessions of a folder as the checkpointer of a LangGraph server, and close them.
 
@@ -91,9 +93,10 @@ async def open_checkpointer(
     Args:
         path: A folder (which then holds `sessions.sqlite`), a file with a suffix, or `:memory:`.
         busy_timeout: How many seconds to wait while another process writes.
+        redact: Takes secrets out of what is kept, as for `open_sessions`.
 
     Raises:
-        ConfigurationError: If `path` is a URL, or empty.
+        ConfigurationError: If `path` is a URL, or empty; if `redact` is something else.
         StoreError: If the database cannot be opened and written.
 
     Example:
@@ -103,8 +106,9 @@ async def open_checkpointer(
         >>> asyncio.run(main()) is None
         True
     """
+    redacts = state_redactor(redact)
     file = await asyncio.to_thread(place_of_file, path)
-    saver = await asyncio.to_thread(open_guard, ServerGuard, file, busy_timeout)
+    saver = await asyncio.to_thread(open_guard, ServerGuard, file, busy_timeout, redacts)
     try:
         yield saver
     finally:

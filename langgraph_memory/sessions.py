@@ -23,8 +23,10 @@ from langgraph_memory import checks
 from langgraph_memory.clock import parse_time, utc_now
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.guard import Guard, point_of, thread_of, user_of
+from langgraph_memory.redaction import Redact
 from langgraph_memory.sqlite_guard import SqliteGuard, place_of_file
 from langgraph_memory.sqlite_guard import open_guard as open_sqlite
+from langgraph_memory.state_redaction import state_redactor
 from langgraph_memory.threads import Session as Session
 from langgraph_memory.threads import in_thread
 
@@ -262,20 +264,25 @@ class Sessions:
             return self._saver
 
 
-def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -> Sessions:
+def open_sessions(
+    path: str | os.PathLike[str], *, busy_timeout: float = 30.0, redact: bool | Redact = False
+) -> Sessions:
     """Keep sessions in a folder, a file or Postgres; nothing is opened before the first use.
 
     Args:
         path: A folder (which then holds `sessions.sqlite`), a file with a suffix, `:memory:`, or
             the URL of a Postgres database: `postgresql://user:password@host/database`.
         busy_timeout: How many seconds to wait while another process writes, or for Postgres.
+        redact: Takes secrets out of what is kept of a thread: `True` as a memory does by default,
+            or a function of a text, such as `memory.redact`. A run has what it was given until it
+            ends; whoever goes on with the thread, or reads it, finds what was kept.
 
     Returns:
         Sessions for `with` and `async with`. Entering raises `StoreError` if the database cannot
         be opened and written.
 
     Raises:
-        ConfigurationError: If `path` is another URL, or empty.
+        ConfigurationError: If `path` is another URL, or empty; if `redact` is something else.
         ImportError: If Postgres is asked for without the extra `postgres`.
 
     Example:
@@ -283,11 +290,11 @@ def open_sessions(path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -
         ...     sessions.config(user="c-2291", thread_id="monday")["configurable"]
         {'thread_id': 'monday', 'user_id': 'c-2291'}
     """
-    text = os.fspath(path)
+    text, redacts = os.fspath(path), state_redactor(redact)
     if text.lower().startswith(("postgres://", "postgresql://")):
         from langgraph_memory.postgres_guard import open_guard as open_postgres
         from langgraph_memory.postgres_guard import place_of
 
-        return Sessions(place_of(text), lambda: open_postgres(text, busy_timeout))
+        return Sessions(place_of(text), lambda: open_postgres(text, busy_timeout, redacts))
     file = place_of_file(text)
-    return Sessions(file, lambda: open_sqlite(SqliteGuard, file, busy_timeout))
+    return Sessions(file, lambda: open_sqlite(SqliteGuard, file, busy_timeout, redacts))

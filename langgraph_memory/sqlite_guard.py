@@ -16,6 +16,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.guard import Guard
+from langgraph_memory.state_redaction import StateRedactor
 from langgraph_memory.threads import Connection, Threads
 
 _HINTS = {
@@ -107,9 +108,9 @@ class SqliteGuard(Guard, SqliteSaver):
 
     threads: SqliteThreads
 
-    def __init__(self, threads: SqliteThreads) -> None:
+    def __init__(self, threads: SqliteThreads, redacts: StateRedactor | None) -> None:
         super().__init__(threads.conn)
-        self.threads = threads
+        self.threads, self.redacts = threads, redacts
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
@@ -136,11 +137,11 @@ def place_of_file(path: str | os.PathLike[str]) -> str:
 G = TypeVar("G", bound=SqliteGuard)
 
 
-def open_guard(kind: type[G], place: str, busy_timeout: float) -> G:
+def open_guard(kind: type[G], place: str, busy_timeout: float, redacts: StateRedactor | None) -> G:
     """Open the saver of a file behind a guard of a kind, and make its folder and its tables."""
     path = _database_file(place)
     threads = SqliteThreads(path, busy_timeout)
-    saver = kind(threads)
+    saver = kind(threads, redacts)
     try:
         with sqlite_errors(path):
             # Counts for a file that has no table yet.

@@ -250,7 +250,10 @@ class Verbs:
         try:
             return Ruled.of(self._chat.ask(rulings.request(pairs), Reconciled, read, retries=0))
         except ModelError as error:
-            logger.warning("notes could not be compared; they are added as they are: %s", error)
+            logger.warning(
+                "notes could not be compared; they are added as they are: %s",
+                self.redact(str(error)),
+            )
             return Ruled.failed(error)
 
     async def _arule(self, pairs: Sequence[Pair]) -> Ruled:
@@ -262,7 +265,10 @@ class Verbs:
         try:
             return Ruled.of(await self._chat.aask(question, Reconciled, read, retries=0))
         except ModelError as error:
-            logger.warning("notes could not be compared; they are added as they are: %s", error)
+            logger.warning(
+                "notes could not be compared; they are added as they are: %s",
+                self.redact(str(error)),
+            )
             return Ruled.failed(error)
 
     @property

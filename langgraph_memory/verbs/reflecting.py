@@ -126,7 +126,8 @@ class Reflecting(Verbs):
             try:
                 self._reflect(owner, new[:PER_CALL])
             except ModelError as error:
-                logger.warning("no lessons could be drawn; the episodes wait: %s", error)
+                said = self.redact(str(error))
+                logger.warning("no lessons could be drawn; the episodes wait: %s", said)
 
 
 def _lock(owner: Owner) -> Hashable:

@@ -179,7 +179,7 @@ class Turns(Episodes):
             try:
                 return self._process(thread.batch())
             except ModelError as error:
-                return _not_extracted(error)
+                return self._not_extracted(error)
 
     async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
         """Async form of `process_turn`."""
@@ -193,7 +193,12 @@ class Turns(Episodes):
             try:
                 return await self._aprocess(thread.batch())
             except ModelError as error:
-                return _not_extracted(error)
+                return self._not_extracted(error)
+
+    def _not_extracted(self, error: ModelError) -> Processed:
+        said = self.redact(str(error))
+        logger.warning("notes could not be extracted; the messages wait: %s", said)
+        return Processed(usage=error.usage, error=error)
 
     def _threads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
         """Return the threads, or the one, in which there is something to do."""
@@ -345,8 +350,3 @@ class Turns(Episodes):
 
 def _episode_op(episode: Episode | None) -> list[GetOp]:
     return [] if episode is None else [episodic.read_op(episode)]
-
-
-def _not_extracted(error: ModelError) -> Processed:
-    logger.warning("notes could not be extracted; the messages wait: %s", error)
-    return Processed(usage=error.usage, error=error)

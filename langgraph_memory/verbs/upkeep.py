@@ -147,7 +147,8 @@ class Upkeep(Documents):
             try:
                 asked = self._asker.ask(request, MergeAnswer, read, retries)
             except ModelError as error:
-                logger.warning("%d groups of notes stay as they are: %s", len(question), error)
+                said = self.redact(str(error))
+                logger.warning("%d groups of notes stay as they are: %s", len(question), said)
             else:
                 _take_in(comparison, question, asked.value)
         return comparison
@@ -168,7 +169,8 @@ class Upkeep(Documents):
             try:
                 asked = await self._asker.aask(request, MergeAnswer, read, retries)
             except ModelError as error:
-                logger.warning("%d groups of notes stay as they are: %s", len(question), error)
+                said = self.redact(str(error))
+                logger.warning("%d groups of notes stay as they are: %s", len(question), said)
             else:
                 _take_in(comparison, question, asked.value)
         return comparison

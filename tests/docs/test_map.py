@@ -15,7 +15,7 @@ NAME = re.compile(r"(?:^|  |► |, )(\w+)(?=$|  |,)")
 
 FILES = {
     ".".join(file.relative_to(PACKAGE).with_suffix("").parts): file
-    for folder in (".", "cli", "store", "verbs")
+    for folder in (".", "cli", "redaction", "store", "verbs")
     for file in PACKAGE.joinpath(folder).glob("*.py")
     if not file.stem.startswith("__")
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import langgraph_memory
-from langgraph_memory import testing
+from langgraph_memory import redaction, testing
 from langgraph_memory.testing import conformance
 from tests.docs.docstrings import Docstring, attributes, signature
 from tests.docs.documents import REFERENCE
@@ -45,6 +45,7 @@ def test_every_public_name_is_on_one_page() -> None:
     named = Counter(name for page in PAGES for name in page.names)
     expected = [
         *langgraph_memory.__all__,
+        *(f"redaction.{name}" for name in redaction.__all__),
         *(f"testing.{name}" for name in testing.__all__),
         *(f"testing.conformance.{name}" for name in conformance.__all__),
     ]
