@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langgraph_memory.backup import Backup as Backup
     from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
     from langgraph_memory.episodic import Rating as Rating
     from langgraph_memory.errors import ConfigurationError as ConfigurationError
@@ -73,6 +74,7 @@ __version__ = "0.1.0"
 """The version of this package."""
 
 _MODULE_OF = {
+    "Backup": "backup",
     "ChromaStore": "store.chroma",
     "Candidate": "extraction",
     "EpisodeRecorder": "recorder",

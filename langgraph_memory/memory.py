@@ -22,6 +22,7 @@ from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
 from langgraph_memory.rewriting import Rewrite
 from langgraph_memory.task_rule import IsTask
+from langgraph_memory.verbs.backing_up import BackingUp
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.forgetting import Forgetting
 from langgraph_memory.verbs.notes import Notes
@@ -30,7 +31,7 @@ from langgraph_memory.verbs.turns import Turns
 from langgraph_memory.verbs.upkeep import Upkeep
 
 
-class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
+class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
     """Long-term memory of users, projects and agents.
 
     Args:
@@ -73,6 +74,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         evaluator: Judges each episode that is logged without a score, in the background: a plain
             function of the episode and its messages, that returns a score from 0 to 1, a `Rating`,
             or `None` for no judgement.
+        read_only: Refuses all verbs that write, whatever the store is. A store that is only read,
+            `ChromaStore(path, read_only=True)`, makes its memory so too.
 
     Example:
         >>> from langgraph_memory import ChromaStore
@@ -106,6 +109,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         reflect_every: int | None = 10,
         is_task: IsTask | None = None,
         evaluator: Evaluator | None = None,
+        read_only: bool = False,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
@@ -117,6 +121,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep):
         if self.delivery is not None and store is not None:
             place_of(store)
         self._store = store
+        self._read_only = checks.flag("read_only", read_only)
         self.model = model
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl

@@ -27,7 +27,7 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.messages import token_cost
 from langgraph_memory.open_runs import Asked, OpenRuns, Turn, summary
 from langgraph_memory.records import Episode, Outcome
-from langgraph_memory.runs import check_memory, episode_letter
+from langgraph_memory.runs import check_writing, episode_letter
 from langgraph_memory.scope import check_id
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         user: str | UserOf | None = None,
         task: Callable[[Any], str] | None = None,
     ) -> None:
-        check_memory(memory)
+        check_writing(memory, "EpisodeRecorder")
         _ = memory.store
         if task is not None and not callable(task):
             raise ConfigurationError(f"task= is a function of the graph's input, got {task!r}")

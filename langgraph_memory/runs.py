@@ -383,6 +383,21 @@ def check_memory(memory: object) -> None:
         _open_outbox(memory)
 
 
+def check_writing(memory: Memory, what: str) -> None:
+    """Refuse a memory that is only read, when the graph is built.
+
+    Args:
+        memory: What would be written to.
+        what: The part of the graph that writes.
+    """
+    check_memory(memory)
+    if memory.read_only:
+        raise ConfigurationError(
+            f"{what} keeps what is said, and this memory is open with read_only=True: use "
+            "recall_node(memory) with messages_with_memory(state), or memory_tools(memory)"
+        )
+
+
 def current_run(memory: Memory, scopes: Scopes, state: Any, node: str | None = None) -> Run:
     """Return the run that is going on in this context.
 
@@ -507,7 +522,7 @@ def _deliver_episode(memory: Memory, entry: Entry) -> None:
 def _open_outbox(memory: Memory) -> None:
     """Begin to deliver what an earlier process has left."""
     store = memory.store
-    if memory.delivery is not None:
+    if memory.delivery is not None and not memory.read_only:
         memory.delivery.open(place_of(store), partial(deliver_entry, memory))
 
 

@@ -16,6 +16,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.guard import Guard
+from langgraph_memory.sqlite_reader import SqliteReader
 from langgraph_memory.state_redaction import StateRedactor
 from langgraph_memory.threads import Connection, Threads
 
@@ -88,6 +89,34 @@ class SqliteThreads(Threads):
             finally:
                 self._wait_at_most(self._busy_timeout)
 
+    def copy_to(self, file: Path) -> int:
+        self._check_process()
+        with sqlite_errors(self.place), closing(sqlite3.connect(file)) as copy:
+            with self._beside() as source:
+                rows = self._counted(source)
+                source.backup(copy)
+            (state,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+            if state != "ok" or self._counted(copy) != rows:
+                raise StoreError(f"the copy of the sessions in {self.place} is not whole: {state}")
+            return rows[0]
+
+    @contextmanager
+    def _beside(self) -> Iterator[sqlite3.Connection]:
+        """Begin to read beside those who take turns; what is in memory has one connection alone."""
+        if self.place == ":memory:":
+            with self.transaction(write=False) as conn:
+                yield conn
+            return
+        self._check_open()
+        connected = sqlite3.connect(self.place, timeout=self._busy_timeout, isolation_level=None)
+        with closing(connected) as conn:
+            conn.execute("BEGIN")
+            yield conn
+
+    def _counted(self, conn: sqlite3.Connection) -> list[int]:
+        tables = ("threads", *self.TABLES)
+        return [conn.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables]
+
     def _wait_at_most(self, seconds: float) -> None:
         self.conn.execute(f"PRAGMA busy_timeout = {ceil(1000 * seconds)}")
 
@@ -103,6 +132,40 @@ class SqliteThreads(Threads):
             self.conn.close()
 
 
+class ReadThreads(SqliteThreads):
+    """Threads in one SQLite file that is only read, also while another process writes it."""
+
+    def __init__(self, path: str, busy_timeout: float) -> None:
+        Threads.__init__(self, path)
+        self._reader = SqliteReader(Path(path), busy_timeout)
+        self.conn = sqlite3.connect(":memory:", check_same_thread=False)  # for the saver
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        self._check_process()
+        self._check_open()
+        if write:
+            raise ConfigurationError(
+                f"sessions in {self.place} are open with read_only=True: nothing can be written, "
+                "forked, pruned or deleted"
+            )
+        with sqlite_errors(self.place), self._reader.moment() as conn:
+            yield conn
+
+    @contextmanager
+    def _beside(self) -> Iterator[sqlite3.Connection]:
+        with self.transaction(write=False) as conn:
+            yield conn
+
+    def shrink(self) -> None:
+        """Nothing: what is only read stays as it is."""
+
+    def close(self) -> None:
+        self._closed = True
+        self._reader.close()
+        self.conn.close()
+
+
 class SqliteGuard(Guard, SqliteSaver):
     """The official SQLite saver behind the guard, within the guard's transactions."""
 
@@ -116,6 +179,19 @@ class SqliteGuard(Guard, SqliteSaver):
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         with self.threads.transaction(write=transaction) as conn, closing(conn.cursor()) as cursor:
             yield cursor
+
+
+class ReadGuard(SqliteGuard):
+    """The same for a file that is only read, whose connection is that of the moment."""
+
+    @property
+    def conn(self) -> sqlite3.Connection:
+        with self.threads.transaction(write=False) as conn:
+            return conn
+
+    @conn.setter
+    def conn(self, given: sqlite3.Connection) -> None:
+        """Leave it: the saver sets what it was made with."""
 
 
 def place_of_file(path: str | os.PathLike[str]) -> str:
@@ -154,14 +230,29 @@ def open_guard(kind: type[G], place: str, busy_timeout: float, redacts: StateRed
     return saver
 
 
+def open_reading(place: str, busy_timeout: float) -> SqliteGuard:
+    """Open the saver of a file behind a guard, to be only read.
+
+    Raises:
+        StoreError: If there is no such file.
+    """
+    file = _file_of(place)
+    if not file.is_file():
+        raise StoreError(f"there are no sessions in {file}")
+    return ReadGuard(ReadThreads(str(file), busy_timeout), None)
+
+
+def _file_of(path: str) -> Path:
+    file = Path(path)
+    return file / FILE_NAME if file.is_dir() or not (file.suffix or file.is_file()) else file
+
+
 def _database_file(path: str) -> str:
     """Return the file that a path means, and make its folder."""
     if path == ":memory:":
         return path
-    file = Path(path)
+    file = _file_of(path)
     try:
-        if file.is_dir() or not (file.suffix or file.is_file()):
-            file = file / FILE_NAME
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"sessions in {file}: the folder cannot be made ({error})") from error

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
+from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from langgraph_memory.clock import parse_time, utc_now
@@ -110,6 +111,12 @@ class Threads(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+    def copy_to(self, file: Path) -> int:
+        """Copy all of the database into a new file; return how many threads there are."""
+        raise ConfigurationError(
+            f"the sessions in {self.place} are backed up by the server's own means, such as pg_dump"
+        )
 
     @abstractmethod
     def shrink(self) -> None:

@@ -15,6 +15,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -251,6 +252,14 @@ class Collection:
             self.check_usable()
             self.flush()
             return self._delete(list(self._expired(now)))
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Let no write of this process come, for the time of a block."""
+        with self._lock:
+            self.check_usable()
+            self.flush()
+            yield
 
     # -- closing --
 

@@ -20,6 +20,8 @@ from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
+from langgraph_memory.store.folder_collection import FolderCollection
+from langgraph_memory.store.folder_rows import FolderRows
 from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.repair import make_ready, note_whole
 from langgraph_memory.store.server import Server, disconnect, is_server
@@ -41,6 +43,10 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
     directory = resolved(directory)
 
     def open_new() -> Collection:
+        if _usable(_reading(directory)) is not None:
+            raise StoreLockedError(
+                f"{directory} is open in this process with read_only=True: close that first"
+            )
         with _full_disk_named(directory), ExitStack() as opening:
             lock = DirectoryLock(directory)
             lock.acquire()
@@ -56,6 +62,24 @@ def open_directory(directory: Path, limits: Limits, embedder: Embedder) -> Colle
             return collection
 
     return _shared(directory, open_new)
+
+
+def open_reading(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
+    """Open the collection in a directory for reading alone, whoever has it open.
+
+    If that is this process, what it has open is shared: two libraries that read one file in one
+    process take each other's locks away.
+    """
+    directory = resolved(directory)
+
+    def open_new() -> Collection:
+        return FolderCollection(FolderRows(directory, embedder), limits)
+
+    return _shared(_reading(directory), open_new, instead=directory)
+
+
+def _reading(directory: Path) -> object:
+    return "reading", directory
 
 
 def _close(client: Any, lock: DirectoryLock) -> None:
@@ -143,10 +167,18 @@ def release(collection: Collection) -> None:
         collection.close()
 
 
-def _shared(key: object, open_new: Callable[[], Collection]) -> Collection:
+def _shared(
+    key: object, open_new: Callable[[], Collection], *, instead: object = None
+) -> Collection:
     with _open_lock:
-        collection = _open.get(key)
-        if collection is None or collection.foreign:
+        collection = _usable(instead) or _usable(key)
+        if collection is None:
             collection = _open[key] = open_new()
         collection.users += 1
         return collection
+
+
+def _usable(key: object) -> Collection | None:
+    """Return what this process has open under a key."""
+    collection = _open.get(key)
+    return None if collection is None or collection.foreign else collection

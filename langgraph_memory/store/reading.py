@@ -54,6 +54,7 @@ class Reader:
         vectors: Theirs, of shape `(queries, dimensions)`.
         now: Seconds since 1970, from which the lives that reads prolong run anew.
         omit_expired: Whether what has expired is left out, although nobody has swept it yet.
+        prolong: Whether reads prolong lives, where they are asked to.
     """
 
     def __init__(
@@ -63,11 +64,14 @@ class Reader:
         vectors: Vectors,
         now: float,
         omit_expired: bool,
+        *,
+        prolong: bool = True,
     ) -> None:
         self._collection = collection
         self._vectors = dict(zip(queries, vectors, strict=True))
         self._now = now
         self._omit_after = now if omit_expired else None
+        self._prolongs = prolong
         self._prolonged: dict[Address, float] = {}
 
     def results(self, ops: Sequence[Any]) -> list[Any]:
@@ -111,7 +115,7 @@ class Reader:
         return self._collection.turns if rows <= IN_TURN else nullcontext()
 
     def _prolong(self, op: GetOp | SearchOp, items: Iterable[StoredItem]) -> None:
-        if op.refresh_ttl:
+        if op.refresh_ttl and self._prolongs:
             for item in items:
                 if item.ttl is not None:
                     end = self._now + item.ttl * 60

@@ -63,6 +63,7 @@ class Verbs:
     _warm: bool
     delivery: Delivery | None
     """What keeps, and delivers later, what cannot be saved while the store's server is away."""
+    _read_only: bool
     model: ChatModel | str | None
     keep_messages: bool
     message_ttl: float | None
@@ -98,6 +99,11 @@ class Verbs:
     def has_store(self) -> bool:
         """Whether it has a store of its own, or is bound to one."""
         return self._store is not None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether all verbs that write are refused."""
+        return self._read_only or bool(getattr(self._store, "read_only", False))
 
     def using(self, store: BaseStore | None) -> Self:
         """Return this memory if it has a store of its own, else one that uses `store`."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from langgraph_memory import arguments, listing
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import Erasure, all_ops, forget_ops, read_records
+from langgraph_memory.read_only import writes
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import TYPES, Owner, writer
 from langgraph_memory.verbs.base import Verbs
@@ -16,6 +17,7 @@ from langgraph_memory.verbs.base import Verbs
 class Forgetting(Verbs):
     """`forget`."""
 
+    @writes
     def forget(
         self,
         id: str | None = None,
@@ -60,6 +62,7 @@ class Forgetting(Verbs):
             self._write(forget_ops(gone))
         return listing.receipt(gone)
 
+    @writes
     async def aforget(
         self,
         id: str | None = None,

@@ -19,6 +19,7 @@ from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
 from langgraph_memory.operations import change_ops, mark_read_ops, on_request, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
+from langgraph_memory.read_only import writes
 from langgraph_memory.reconcile import signed
 from langgraph_memory.records import Change, Episode, Kind, Message
 from langgraph_memory.retention import message_ops, unexpired
@@ -31,6 +32,7 @@ logger = logging.getLogger(__name__)
 class Turns(Episodes):
     """`log_turn`, `extract`, `pending`, and what the nodes call after each turn."""
 
+    @writes
     def log_turn(
         self,
         messages: object,
@@ -75,6 +77,7 @@ class Turns(Episodes):
         self._write(self._turn_ops(written, episode, found))
         return unexpired([written], self._expired)[0]
 
+    @writes
     async def alog_turn(
         self,
         messages: object,
@@ -116,6 +119,7 @@ class Turns(Episodes):
 
     # -- notes out of what was said --
 
+    @writes
     def extract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Extract notes from all that was said and not looked through yet.
 
@@ -142,6 +146,7 @@ class Turns(Episodes):
                     changes += self._process(left.batch()).changes
         return changes
 
+    @writes
     async def aextract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Async form of `extract`."""
         _ = self._chat
@@ -163,6 +168,7 @@ class Turns(Episodes):
         threads = await self._athreads(writer(user))
         return {thread.thread_id: thread.turns for thread in threads}
 
+    @writes
     def process_turn(self, user: str, thread_id: str) -> Processed:
         """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
 
@@ -181,6 +187,7 @@ class Turns(Episodes):
             except ModelError as error:
                 return self._not_extracted(error)
 
+    @writes
     async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
         """Async form of `process_turn`."""
         if self._asker is None:
@@ -254,6 +261,7 @@ class Turns(Episodes):
             await self._awrite(settled.ops)
         return settled.processed
 
+    @writes
     def keep_proposed(
         self,
         texts: Sequence[str],
@@ -292,6 +300,7 @@ class Turns(Episodes):
             self._write(last_of_each(change_ops(changes)))
         return changes
 
+    @writes
     async def akeep_proposed(
         self,
         texts: Sequence[str],
@@ -317,11 +326,13 @@ class Turns(Episodes):
 
     # -- in the background --
 
+    @writes
     def process_later(self, user: str, thread_id: str) -> None:
         """Let a thread be processed in the background; turns that come together share a call."""
         key = Key(user, thread_id, id(self.store))
         self._worker.submit(key, lambda: self._process_thread(user, thread_id))
 
+    @writes
     async def aprocess_later(self, user: str, thread_id: str) -> None:
         """Async form of `process_later`."""
         key = Key(user, thread_id, id(self.store))

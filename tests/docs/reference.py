@@ -64,6 +64,7 @@ PAGES = (
             "Extraction",
             "Change",
             "Receipt",
+            "Backup",
             "Candidate",
             "Rating",
         ),
