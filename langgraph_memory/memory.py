@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore
@@ -11,10 +12,12 @@ from langgraph_memory import checks, settings
 from langgraph_memory.background import DEBOUNCE, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
+from langgraph_memory.delivery import place_of
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
 from langgraph_memory.marks import Marks
+from langgraph_memory.outbox import Outbox
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
@@ -45,6 +48,9 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
             `with_memory` ask: a chat model (or its name), or a plain function of a text. It gets
             half of their `timeout`; if it fails, they ask what was said.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
+        outbox: A file, made if it is not there, that keeps what a run cannot save while the store's
+            server is away; it is delivered, once and in order, when the server is back, also by the
+            next process. An `Outbox` has other limits. The store has to be on a server.
         debounce: Seconds that work in the background waits for further turns of its thread.
         keep_messages: Whether messages stay once the model has made notes of them. If not, digests
             of their ids stay alone.
@@ -89,6 +95,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
         reranker: BaseDocumentCompressor | None = None,
         rewrite: Rewrite | ChatModel | str | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
+        outbox: str | Path | Outbox | None = None,
         debounce: float = DEBOUNCE,
         keep_messages: bool = True,
         message_ttl: float | None = None,
@@ -111,6 +118,9 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Upkeep, BackingUp):
             )
         check_retention(keep_messages, message_ttl, model)
         check_store(store, message_ttl)
+        self.delivery = settings.delivery(outbox)
+        if self.delivery is not None and store is not None:
+            place_of(store)
         self._store = store
         self._read_only = checks.flag("read_only", read_only)
         self.model = model

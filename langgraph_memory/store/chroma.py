@@ -43,7 +43,8 @@ from langgraph_memory.store.ops import HybridOp, NewestOp
 from langgraph_memory.store.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
 from langgraph_memory.store.planning import Plan, labels, plan, writes
 from langgraph_memory.store.reading import Reader
-from langgraph_memory.store.server import is_url
+from langgraph_memory.store.server import Server, is_url
+from langgraph_memory.store.server_collection import ServerRows
 
 T = TypeVar("T")
 
@@ -55,8 +56,16 @@ class ChromaStore(BaseStore):
         path: A directory, made if it is not there; one process at a time can have it open. Or the
             URL of a Chroma server, which any number of processes can share.
         client: A Chroma client of your own, instead of a path; it stays yours to close. If it is
-            a `chromadb.HttpClient` (with headers, say), other processes may use the same server;
-            else it must be the only writer of its collection.
+            a `chromadb.HttpClient`, other processes may use the same server; else it must be the
+            only writer of its collection.
+        headers: Sent with every request to the server at a URL, such as a token. No error, log or
+            `repr` says them.
+        tenant: Of that server; else Chroma's default. It has to be there.
+        database: Of that tenant, likewise.
+        timeout: How many seconds a request to a server waits for its answer; by default 60, or what
+            the client of your own has.
+        patience: For how many seconds a call is repeated while the server cannot be reached; by
+            default 10.
         embed: LangChain `Embeddings`, a function from a list of texts to vectors, or a string such
             as `"openai:text-embedding-3-small"`. The default needs no key and no network.
         index: LangGraph's `IndexConfig`, instead of `embed`, to say which fields are indexed
@@ -77,8 +86,10 @@ class ChromaStore(BaseStore):
         StoreLockedError: If another process has the directory open.
         EmbedderMismatchError: If the directory was written with another embedder. (A plain
             function is compared at its first use.)
-        StoreError: If the directory cannot be used, the server cannot be reached (a call waits for
-            it for some seconds), or Chroma fails.
+        StoreAwayError: If the server cannot be reached for as long as `patience` says; so do all
+            calls.
+        StoreError: If the directory cannot be used, the server refuses the headers or has no such
+            tenant or database, or Chroma fails.
 
     Example:
         >>> with ChromaStore.in_memory() as store:
@@ -99,6 +110,11 @@ class ChromaStore(BaseStore):
         path: str | Path | None = None,
         *,
         client: Any = None,
+        headers: Mapping[str, str] | None = None,
+        tenant: str | None = None,
+        database: str | None = None,
+        timeout: float | None = None,
+        patience: float | None = None,
         embed: Embed | None = None,
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
@@ -119,14 +135,18 @@ class ChromaStore(BaseStore):
         self._configure(embed, index, ttl, clock)
         self._read_only = read_only
         limits = Limits(cache_bytes, partition_limit)
+        place: dict[str, Any] = {"headers": headers, "tenant": tenant, "database": database}
+        waiting: dict[str, Any] = {"timeout": timeout, "patience": patience}
         if client is None and not is_url(path):
+            _refuse(place | waiting, "they are for the URL of a Chroma server")
             self._directory = resolved(str(path))
         if read_only:
             self._use(open_reading(Path(str(path)), limits, self._embedder))
         elif client is not None:
-            self._use(open_client(client, limits))
+            _refuse(place, "a client has them: chromadb.HttpClient(headers=..., tenant=...)")
+            self._use(open_client(client, limits, **waiting))
         elif is_url(path):
-            self._use(open_server(str(path), limits))
+            self._use(open_server(Server.at(str(path), **place, **waiting), limits))
         else:
             self._use(open_directory(Path(str(path)), limits, self._embedder))
 
@@ -210,6 +230,12 @@ class ChromaStore(BaseStore):
         if not planned.puts:
             return await self._in_pool(self._open.readers, self._run, planned, *vectors)
         return await self._in_writer(self._run, planned, *vectors)
+
+    @property
+    def place(self) -> str | None:
+        """The server that keeps this store, by its URL, tenant and database; `None` if none."""
+        rows = self._open._rows
+        return rows.place if isinstance(rows, ServerRows) else None
 
     # -- expiring, and deleting much --
 
@@ -420,6 +446,12 @@ async def open_store(path: str | Path, **options: Any) -> AsyncIterator[ChromaSt
         if (store.ttl_config or {}).get("sweep_interval_minutes"):
             store.start_ttl_sweeper()
         yield store
+
+
+def _refuse(given: Mapping[str, object], reason: str) -> None:
+    """Refuse arguments that would mean nothing; some of them are secret, and not shown."""
+    if names := [f"{name}=" for name, value in given.items() if value is not None]:
+        raise ConfigurationError(f"ChromaStore was given {' and '.join(names)}: {reason}")
 
 
 def _close_unused(opening: Future[ChromaStore]) -> None:

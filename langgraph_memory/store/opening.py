@@ -26,7 +26,7 @@ from langgraph_memory.store.local_rows import LocalRows
 from langgraph_memory.store.partition_cache import Limits
 from langgraph_memory.store.repair import make_ready, note_whole, stored
 from langgraph_memory.store.room import NoRoomError, Room
-from langgraph_memory.store.server import connect, disconnect, is_server, patiently
+from langgraph_memory.store.server import Server, disconnect, is_server
 from langgraph_memory.store.server_collection import ServerCollection, ServerRows
 from langgraph_memory.store.tables import DATABASE
 from langgraph_memory.written_mark import leave_mark
@@ -149,29 +149,31 @@ def _on_full_disk(
     return FolderCollection(FullDiskRows(directory, embedder), limits)
 
 
-def open_server(url: str, limits: Limits) -> Collection:
+def open_server(server: Server, limits: Limits) -> Collection:
     """Open the collection of a Chroma server, or share it if this process has it open already."""
-    url = url.rstrip("/")
 
     def open_new() -> Collection:
         with ExitStack() as opening:
-            client = patiently(lambda: connect(url), url)
+            client = server.connect()
             opening.callback(disconnect, client)
-            rows = ServerRows(client, COLLECTION)
+            rows = ServerRows(client, COLLECTION, server)
             collection = ServerCollection(rows, limits, lambda: disconnect(client))
             opening.pop_all()
             return collection
 
-    return _shared(url, open_new)
+    return _shared(server, open_new)
 
 
-def open_client(client: Any, limits: Limits) -> Collection:
+def open_client(
+    client: Any, limits: Limits, timeout: float | None = None, patience: float | None = None
+) -> Collection:
     """Open the collection of a caller's client, which stays theirs to close."""
 
     def open_new() -> Collection:
         # The collection keeps the client alive, and with it the id by which it is known.
         if is_server(client):
-            return ServerCollection(ServerRows(client, COLLECTION), limits, lambda: None)
+            server = Server.of(client, timeout, patience)
+            return ServerCollection(ServerRows(client, COLLECTION, server), limits, lambda: None)
         configured = client.get_settings()
         if not configured.is_persistent:
             return Collection(ChromaRows(client, COLLECTION), limits, lambda: None)

@@ -32,7 +32,7 @@ from langgraph_memory.store.rows import (
     row_id,
     tombstone,
 )
-from langgraph_memory.store.server import patiently, url_of
+from langgraph_memory.store.server import Server
 from langgraph_memory.store.vector_clock import (
     VectorClock,
     clock_of,
@@ -50,9 +50,14 @@ T = TypeVar("T")
 class ServerRows(ChromaRows):
     """The calls to a collection of a server, which wait while it is away."""
 
-    def __init__(self, client: Any, name: str) -> None:
-        self._server = url_of(client)
+    def __init__(self, client: Any, name: str, server: Server) -> None:
+        self._server = server
         super().__init__(client, name)
+
+    @property
+    def place(self) -> str:
+        """The server, by its URL, tenant and database."""
+        return f"{self._server.url} {self._server.tenant}/{self._server.database}"
 
     def look_again(self) -> None:
         """Read the collection's own metadata anew, which Chroma's client keeps as it was."""
@@ -60,7 +65,7 @@ class ServerRows(ChromaRows):
         self._collection = self._call("reading the embedder's fingerprint", open)
 
     def _call(self, doing: str, call: Callable[[], T]) -> T:
-        return patiently(partial(super()._call, doing, call), self._server)
+        return self._server.call(doing, call)
 
 
 class ServerCollection(Collection):

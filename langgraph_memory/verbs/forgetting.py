@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from langgraph_memory import arguments, listing
@@ -40,7 +41,8 @@ class Forgetting(Verbs):
             text: The whole text of notes, messages, tasks or chunks of documents; case and white
                 space are ignored.
             source: The name of a source, or its path: all of its documents.
-            everything: All that the memory of the user, project or agent holds.
+            everything: All that the memory of the user, project or agent holds, and what of the
+                user waits in the outbox.
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
 
@@ -49,6 +51,8 @@ class Forgetting(Verbs):
         """
         text, source = arguments.forgotten(id, text, source, everything, self.redact)
         owner = writer(user, project, agent)
+        if everything:
+            self._forget_waiting(owner)
         with OWNER_LOCKS.hold(owner):
             if everything:
                 return self._forget_everything(owner)
@@ -73,6 +77,8 @@ class Forgetting(Verbs):
         """Async form of `forget`."""
         text, source = arguments.forgotten(id, text, source, everything, self.redact)
         owner = writer(user, project, agent)
+        if everything:
+            await asyncio.to_thread(self._forget_waiting, owner)
         async with OWNER_LOCKS.ahold(owner):
             if everything:
                 return await self._aforget_everything(owner)
@@ -81,6 +87,11 @@ class Forgetting(Verbs):
             gone = listing.doomed(read_records(namespaces, results), id, text, source)
             await self._awrite(forget_ops(gone))
         return listing.receipt(gone)
+
+    def _forget_waiting(self, owner: Owner) -> None:
+        """Delete what waits for the server; not under the owner's lock, which a delivery takes."""
+        if self.outbox is not None and owner.kind == "user":
+            self.outbox.erase(owner.id)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
         erasure = Erasure(owner)
