@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langgraph_memory.backup import Backup as Backup
     from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
     from langgraph_memory.episodic import Rating as Rating
     from langgraph_memory.errors import ConfigurationError as ConfigurationError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from langgraph_memory.errors import MissingUserError as MissingUserError
     from langgraph_memory.errors import ModelError as ModelError
     from langgraph_memory.errors import RecordNotFoundError as RecordNotFoundError
+    from langgraph_memory.errors import StoreAwayError as StoreAwayError
     from langgraph_memory.errors import StoreError as StoreError
     from langgraph_memory.errors import StoreLockedError as StoreLockedError
     from langgraph_memory.errors import ThreadOwnerError as ThreadOwnerError
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from langgraph_memory.nodes import remember_node as remember_node
     from langgraph_memory.nodes import with_memory as with_memory
     from langgraph_memory.open_episode import OpenEpisode as OpenEpisode
+    from langgraph_memory.outbox import Outbox as Outbox
     from langgraph_memory.ranking import Quotas as Quotas
     from langgraph_memory.ranking import Ranking as Ranking
     from langgraph_memory.recorder import EpisodeRecorder as EpisodeRecorder
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from langgraph_memory.records import Source as Source
     from langgraph_memory.replies import SavingReply as SavingReply
     from langgraph_memory.reply_stream import ReplyStream as ReplyStream
+    from langgraph_memory.runs import deliver_outbox as deliver_outbox
     from langgraph_memory.server_sessions import open_checkpointer as open_checkpointer
     from langgraph_memory.sessions import Session as Session
     from langgraph_memory.sessions import Sessions as Sessions
@@ -70,6 +74,7 @@ __version__ = "0.1.0"
 """The version of this package."""
 
 _MODULE_OF = {
+    "Backup": "backup",
     "ChromaStore": "store.chroma",
     "Candidate": "extraction",
     "EpisodeRecorder": "recorder",
@@ -77,8 +82,10 @@ _MODULE_OF = {
     "Memory": "memory",
     "MemoryMiddleware": "middleware",
     "OpenEpisode": "open_episode",
+    "Outbox": "outbox",
     "Rating": "episodic",
     "UniversalSentenceEncoder": "embedding",
+    "deliver_outbox": "runs",
     "open_checkpointer": "server_sessions",
     "open_store": "store.chroma",
 } | {
@@ -91,6 +98,7 @@ _MODULE_OF = {
             "MissingUserError",
             "ModelError",
             "RecordNotFoundError",
+            "StoreAwayError",
             "StoreError",
             "StoreLockedError",
             "ThreadOwnerError",

@@ -6,7 +6,7 @@ Whatever is wrong with an argument is said here, before anything is read or writ
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,6 +18,7 @@ from langgraph_memory.episodic import Rating
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.listing import Choice
 from langgraph_memory.log import Log
+from langgraph_memory.marks import Mark
 from langgraph_memory.messages import as_messages
 from langgraph_memory.operations import ALL
 from langgraph_memory.recalling import Question
@@ -56,12 +57,14 @@ def log(
     thread_id: str,
     at: datetime | None,
     episode: Episode | None,
+    mark_of: Callable[[Owner, str], Mark],
 ) -> Log:
     """Return the messages that are to be logged; refuse an episode of somebody else."""
     moment, owner = None if at is None else as_utc(at, "at="), writer(user)
     if episode is not None and not (isinstance(episode, Episode) and episode.owner == owner):
         raise ConfigurationError(f"episode= is an Episode of the user {owner.id!r}, got {episode}")
-    return Log.of(as_messages(given), owner, checks.thread_id(thread_id), moment)
+    thread = checks.thread_id(thread_id)
+    return Log.of(as_messages(given), owner, thread, moment, mark_of(owner, thread))
 
 
 def episode(
@@ -278,7 +281,7 @@ def question(
         asker=Asker(
             now=in_zone(moment or now, zone),
             embedder=embedder,
-            known=frozenset(known),
+            known=dict.fromkeys(known),
             thread_id=None if thread_id is None else checks.thread_id(thread_id),
         ),
         statements=statements,

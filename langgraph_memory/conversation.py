@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,7 @@ _FIELDS = np.dtype(
         ("has_time", np.bool_),
         ("has_number", np.bool_),
         ("by_user", np.bool_),
+        ("anywhere", np.bool_),
         ("wording", np.int64),
         ("statement", np.bool_),
         ("question", np.bool_),
@@ -120,8 +122,11 @@ class Conversation(NamedTuple):
     """Which say the same as others."""
     once: tuple[Scores, Flags]
     """How often each of those that are alive was said, and whether that was the last time."""
-    rows_of: Mapping[str, Sequence[tuple[int, int]]]
-    """Where the messages with an id are, each with the number of its thread."""
+    rows_of: Mapping[str, Sequence[int]]
+    """Where the messages with an id are."""
+    anywhere: Flags
+    """Whether a message's own id is one in all threads."""
+    thread: NDArray[np.int32]
     threads: Mapping[str, int]
     """The numbers of the threads."""
 
@@ -179,14 +184,12 @@ class Conversation(NamedTuple):
             ids: Theirs. A short one is of the asker's thread alone: others count anew.
             thread_id: The asker's thread.
         """
-        here, end = self.threads.get(thread_id or "", -1), len(self.alive)
-        found = [
-            row
-            for id in ids
-            for row, thread in self.rows_of.get(id, ())
-            if (len(id) >= GLOBAL_ID or thread == here) and row < end
-        ]
-        return np.array(found, np.intp)
+        here = self.threads.get(thread_id or "", -1)
+        found = chain.from_iterable(map(self.rows_of.get, ids, repeat(())))
+        rows = np.fromiter(found, np.intp)
+        rows = rows[rows < len(self.alive)]  # there may be newer ones
+        seen: Rows = rows[self.anywhere[rows] | (self.thread[rows] == here)]
+        return seen
 
     def said_once(self, chosen: Flags) -> tuple[Scores, Flags]:
         """Return how often each message was said in the same words, and whether it is the newest.
@@ -242,7 +245,7 @@ class MessageColumns:
         self._fields = np.zeros(64, _FIELDS)
         self._order: NDArray[np.int32] = np.zeros(0, np.int32)  # by thread, then as it was said
         self._threads: dict[str, int] = {}
-        self._rows_of: dict[str, list[tuple[int, int]]] = {}
+        self._rows_of: dict[str, list[int]] = {}
         self._speakers = Speakers()
         self._view: Conversation | None = None
 
@@ -269,8 +272,7 @@ class MessageColumns:
         for name in found._fields:
             new[name] = getattr(found, name)
         for row, item in enumerate(items, self._rows):
-            address = (row, int(self._fields["thread"][row]))
-            self._rows_of.setdefault(str(item.value.get("message_id")), []).append(address)
+            self._rows_of.setdefault(str(item.value.get("message_id")), []).append(row)
         self._place(np.arange(self._rows, end, dtype=np.int32))
         self._rows = end
 
@@ -313,6 +315,8 @@ class MessageColumns:
             repetitions=repetitions,
             once=repetitions.among(alive),
             rows_of=self._rows_of,
+            anywhere=np.ascontiguousarray(fields["anywhere"]),
+            thread=np.ascontiguousarray(fields["thread"]),
             threads=self._threads,
         )
 
@@ -336,6 +340,7 @@ class MessageColumns:
             has_time(text),
             has_number(text),
             value.get("role") == "user",
+            len(str(value.get("message_id"))) >= GLOBAL_ID,
             wording(text),
             *_NO_FORM,
         )

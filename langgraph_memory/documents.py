@@ -20,7 +20,7 @@ from typing import Any
 from langgraph.store.base import PutOp
 
 from langgraph_memory.errors import ConfigurationError, StoreError
-from langgraph_memory.operations import ALL, get_op, newest_op, put_op, read_record
+from langgraph_memory.operations import ALL, get_op, lying_in, newest_op, put_op, read_record
 from langgraph_memory.records import Document, Record, Source, record_id
 from langgraph_memory.scope import Owner
 from langgraph_memory.splitting import VERSION, split
@@ -116,8 +116,8 @@ class Stored:
         row = None if found[0] is None else read_record(found[0])
         assert row is None or isinstance(row, Source)
         namespace = owner.namespace("document")
-        lying = [item for item in found[1] if tuple(item.namespace) == namespace]
-        return cls(row, {i.key: i.value for i in lying if i.value.get("source") == source})
+        lying = lying_in(namespace, found[1])
+        return cls(row, {i.key: i.value for i in lying if i.value["source"] == source})
 
     @property
     def edition(self) -> str | None:

@@ -17,7 +17,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.store.base import GetOp
 
 from langgraph_memory.errors import RecordNotFoundError
-from langgraph_memory.operations import get_op
+from langgraph_memory.operations import get_op, sound_or_none
 from langgraph_memory.records import Change, Episode, Hit, Message, Outcome, Recalled, Record
 from langgraph_memory.task_rule import is_go_ahead
 
@@ -147,9 +147,10 @@ def with_kept(episode: Episode, item: Any) -> Episode:
         episode: What is to be logged.
         item: The store's answer to `read_op`.
     """
-    if item is None:
+    kept = sound_or_none(item)
+    if kept is None:
         return episode
-    return merged(Episode.from_value(episode.owner, item.key, item.value), episode)
+    return merged(Episode.from_value(episode.owner, kept.key, kept.value), episode)
 
 
 def merged(kept: Episode, later: Episode) -> Episode:

@@ -52,7 +52,7 @@ class Erasure:
 
     def deletion(self, owner: Owner) -> Deletion:
         """Return the deletion of all that one of them has."""
-        return Deletion(owner, self.hybrid, whole=True)
+        return Deletion(owner, whole=True)
 
     def ended(self, deletion: Deletion) -> None:
         """Count what was deleted."""

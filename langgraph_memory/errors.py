@@ -9,7 +9,8 @@ LangGraphMemoryError
 ├── ModelError                                the chat model failed, or said nothing readable
 ├── ThreadOwnerError (also PermissionError)   a thread belongs to another user
 └── StoreError                                Chroma or the disk failed; the cause is chained
-    └── StoreLockedError                      another process owns the directory
+    ├── StoreLockedError                      another process owns the directory
+    └── StoreAwayError                        the server cannot be reached; the call can be repeated
 ```
 
 Something absent is `None`, nothing found is empty: neither is an error.
@@ -63,6 +64,10 @@ class StoreError(LangGraphMemoryError):
 
 class StoreLockedError(StoreError):
     """Another process has the directory open."""
+
+
+class StoreAwayError(StoreError):
+    """The store's server cannot be reached. What failed may have landed; repeating it is safe."""
 
 
 def missing_extra(what: str, extra: str, error: ImportError) -> ImportError:

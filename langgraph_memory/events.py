@@ -19,7 +19,9 @@ from langgraph_memory.redaction import Redact
 from langgraph_memory.scope import RecordType
 from langgraph_memory.tracing import Trace
 
-EventType = Literal["memory.recalled", "memory.saved", "memory.refused", "memory.failed"]
+EventType = Literal[
+    "memory.recalled", "memory.saved", "memory.waiting", "memory.refused", "memory.failed"
+]
 
 
 class MemoryItem(TypedDict):
@@ -44,7 +46,7 @@ class MemoryEvent(TypedDict):
     """If the run names one."""
     items: list[MemoryItem]
     """What was recalled, and stands in the prompt; what was saved or refused. Nothing of what
-    failed."""
+    failed, or waits in the outbox."""
     ms: float
     """Milliseconds since the recall, or the saving, began."""
     nothing_known: NotRequired[bool]

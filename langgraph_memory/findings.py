@@ -6,7 +6,7 @@ what lies below. What another store than ours brings up is ranked by `foreign`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -21,6 +21,7 @@ from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import RecordType
 from langgraph_memory.small_talk import is_courtesy
 from langgraph_memory.store.ops import Found, Match
+from langgraph_memory.wording import wording
 
 RECENT_MESSAGES = 6
 EPISODES = 3
@@ -260,12 +261,13 @@ class _Findings:
         """Return what the user stated, the most worthy first."""
         if messages is None or not messages.also:
             return ()
-        return tuple(
+        stated = tuple(
             Hit(record, record.text, scores["stated"], scores)
             for item, scores in messages.also[0]
             if isinstance(record := self._read(item), Message)
             and holds(record, self.question.as_of, self.now)
         )
+        return stated if self.question.filter is None else tuple(_latest_of_each_wording(stated))
 
     def _recent(self) -> tuple[Message | Episode, ...]:
         """Return the end of the latest other session, oldest first, and its episode."""
@@ -299,3 +301,13 @@ class _Findings:
                 continue
             if asked.as_of is None or record.created_at <= asked.as_of:
                 yield record
+
+
+def _latest_of_each_wording(stated: Iterable[Hit[Message]]) -> Iterable[Hit[Message]]:
+    """Leave out what was said later in the same words: inside a filter, and again outside of it."""
+    kept: dict[Any, Hit[Message]] = {}
+    for hit in stated:
+        name = (hit.record.owner, wording(hit.text))
+        if name not in kept or kept[name].record.created_at < hit.record.created_at:
+            kept[name] = hit
+    return kept.values()

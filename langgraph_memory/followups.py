@@ -35,14 +35,14 @@ def queries_of(messages: Sequence[BaseMessage]) -> list[str]:
 
     If that says little, a second query has what was said before it, which is mostly an answer.
     """
-    said = [message for message in messages if is_said(message)]
-    asked = next((i for i in reversed(range(len(said))) if begins_turn(said[i])), None)
+    said = (message for message in reversed(messages) if is_said(message))
+    asked = next(filter(begins_turn, said), None)
     if asked is None:
         return [""]
-    query = text_of(said[asked])
-    if asked == 0 or len(set(query_tokens(query))) > FEW_TERMS:
+    query = text_of(asked)
+    if len(set(query_tokens(query))) > FEW_TERMS or (before := next(said, None)) is None:
         return [query]
-    return [query, f"{text_of(said[asked - 1])[-CONTEXT_CHARACTERS:]}\n{query}"]
+    return [query, f"{text_of(before)[-CONTEXT_CHARACTERS:]}\n{query}"]
 
 
 def in_turn(recalls: Sequence[Recalled]) -> Recalled:

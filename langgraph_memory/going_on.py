@@ -7,10 +7,11 @@ message: "yes", "go on", "the blue one". The task is then the one that was stopp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from langgraph_memory.messages import begins_turn, text_of
+from langgraph_memory.messages import begins_turn, starts_of_turns, text_of
 from langgraph_memory.records import Episode, Record
 from langgraph_memory.task_rule import is_go_ahead
 
@@ -21,33 +22,20 @@ def turns_before(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]
     The first is the turn before the latest, if that is a go-ahead; the second the one before, if
     the first is a go-ahead as well. Whether they stopped before they were over is another question.
     """
-    starts = [place for place, message in enumerate(messages) if begins_turn(message)]
-    for former, start in zip(starts[-2::-1], starts[:0:-1], strict=True):
+    for start, former in pairwise(starts_of_turns(messages)):
         if not is_go_ahead(text_of(messages[start])):
             return
         yield list(messages[former:])
 
 
-def task_of(
-    turn: list[BaseMessage],
-    before: Sequence[list[BaseMessage]],
-    kept: Sequence[Record | None],
-    *,
-    stopped: int = 0,
-) -> list[BaseMessage]:
-    """Return the messages of the task that a turn belongs to: its own, or from an earlier turn on.
+def goes_on(earlier: Sequence[BaseMessage], record: Record | None) -> bool:
+    """Whether an earlier turn is not over, so that the next one goes on with its task.
 
     Args:
-        turn: The latest turn.
-        before: What `turns_before` yields.
-        kept: The episode that is kept of each of those, if there is one.
-        stopped: How many of the first of those are known to have stopped.
+        earlier: One that `turns_before` yields.
+        record: The episode that is kept of it, if there is one.
     """
-    for place, (earlier, record) in enumerate(zip(before, kept, strict=True)):
-        if place >= stopped and is_answered(earlier) and not is_stopped(record):
-            break
-        turn = earlier
-    return turn
+    return is_stopped(record) or not is_answered(earlier)
 
 
 def is_answered(messages: Sequence[BaseMessage]) -> bool:

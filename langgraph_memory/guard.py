@@ -16,8 +16,10 @@ The user comes from `configurable.user_id`, the one place that a saver sees howe
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +33,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+from langgraph.config import get_config
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError, RecordNotFoundError
 from langgraph_memory.scope import check_id
@@ -105,6 +108,22 @@ def _storable(name: str, text: str) -> str:
         return text.encode().decode()
     except UnicodeEncodeError as error:
         raise ConfigurationError(f"{name}={text!r} is not valid Unicode text") from error
+
+
+def _run_config() -> RunnableConfig | None:
+    """Return the config of the run that asks; `None` outside of one."""
+    try:
+        return get_config()
+    except RuntimeError:
+        return None
+
+
+def _of_thread(user: str, thread: str) -> RunnableConfig:
+    return {"configurable": {"user_id": user, "thread_id": thread}}
+
+
+def _checkpoint_id(found: CheckpointTuple) -> str:
+    return str(found.config["configurable"]["checkpoint_id"])
 
 
 def _signed(config: RunnableConfig, user: str | None, thread: str) -> RunnableConfig:
@@ -195,7 +214,14 @@ class Guard(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[Sequence[CheckpointTuple]]:
-        """List in pages, so that a caller who stops in the middle holds no lock."""
+        """List in pages, so that a caller who stops in the middle holds no lock.
+
+        Of no thread, all threads of the user whose run asks are listed.
+        """
+        run = _run_config() if config is None else None
+        if run is not None:
+            yield from self._pages_of_all(run, filter=filter, before=before, limit=limit)
+            return
         while limit is None or limit > 0:
             size = _PAGE if limit is None else min(limit, _PAGE)
             with self._admitted(config, write=False) as (own, user, thread):
@@ -206,6 +232,19 @@ class Guard(BaseCheckpointSaver[str]):
                 return
             before = page[-1].config
             limit = None if limit is None else limit - size
+
+    def _pages_of_all(
+        self, run: RunnableConfig, *, limit: int | None, **options: Any
+    ) -> Iterator[Sequence[CheckpointTuple]]:
+        """List what is in the threads of a run's user, the newest first."""
+        user, _ = _identify(run)
+        listings = [
+            chain.from_iterable(self._pages(_of_thread(user, thread), limit=limit, **options))
+            for _, thread in self.threads.claims(user)
+        ]
+        newest = islice(heapq.merge(*listings, key=_checkpoint_id, reverse=True), limit)
+        while page := list(islice(newest, _PAGE)):
+            yield page
 
     def put(
         self,

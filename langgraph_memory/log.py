@@ -8,7 +8,8 @@ another text it is what was said there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -18,8 +19,15 @@ from langgraph.store.base import GetOp
 
 from langgraph_memory.clock import parse_time
 from langgraph_memory.embedding import replace_surrogates
+from langgraph_memory.marks import NOTHING, Mark, Prints, print_of, unknown
 from langgraph_memory.messages import is_said, text_of, with_ids
-from langgraph_memory.operations import forgotten, get_op
+from langgraph_memory.operations import (
+    edits_in,
+    edits_read_op,
+    forgotten,
+    get_op,
+    sound_or_none,
+)
 from langgraph_memory.records import Message
 from langgraph_memory.redaction import Redact
 from langgraph_memory.redaction.parts import redacted_blocks
@@ -34,31 +42,65 @@ class Log:
     thread_id: str
     at: datetime | None
     """When they were said; else each says it itself, or it is now."""
+    messages: Sequence[BaseMessage]
+    """All that are at hand, each with an id."""
+    mark: Mark
+    """What is known to be kept of the thread."""
+    prints: Prints
+    """What those messages say that it does not know, or knows otherwise."""
     said: tuple[tuple[int, BaseMessage], ...]
-    """Each with its place among the messages that it came with."""
+    """Those of them that are words, each with its place among all messages."""
 
     @classmethod
     def of(
-        cls, messages: Iterable[BaseMessage], owner: Owner, thread_id: str, at: datetime | None
+        cls,
+        messages: Iterable[BaseMessage],
+        owner: Owner,
+        thread_id: str,
+        at: datetime | None,
+        mark: Mark = NOTHING,
     ) -> Log:
         """Return the log of what was said in some messages."""
-        said = {m.id: (i, m) for i, m in enumerate(with_ids(messages)) if is_said(m)}
-        return cls(owner, thread_id, at, tuple(said.values()))
+        messages = list(messages)
+        new = unknown(messages, mark.prints)
+        if not all(message.id for _, message in new):
+            messages = with_ids(messages)
+            new = unknown(messages, mark.prints)
+        prints = {m.id or "": print_of(m) for _, m in new}
+        said = tuple((i, m) for i, m in new if is_said(m))
+        return cls(owner, thread_id, at, messages, mark, prints, said)
+
+    def anew(self) -> Log:
+        """Return the log of the same messages, with nothing known of their thread."""
+        return Log.of(self.messages, self.owner, self.thread_id, self.at)
 
     def read_ops(self) -> list[GetOp]:
         """Return what has to be read before the messages can be kept."""
-        namespace = self.owner.namespace("message")
-        return [
-            get_op(where, id)
-            for _, message in self.said
-            for id in self._ids(message)
-            for where in (namespace, forgotten(namespace))
-        ]
+        last = [] if self.mark.last is None else self._ops(self.mark.last)
+        new = [op for _, message in self.said for op in self._ops(message.id or "")]
+        return [edits_read_op(self.owner), *last, *new]
+
+    def is_stale(self, found: Sequence[Any]) -> bool:
+        """Whether the mark does not hold any more.
+
+        So it is if others have changed what was kept: this thread may have a copy of that. And if
+        of the last message that it knows neither a record nor a mark of its deletion is left.
+
+        Args:
+            found: The store's answers to `read_ops`.
+        """
+        if self.mark is NOTHING:
+            return False
+        last = self._of_last(found)
+        lost = bool(last) and all(item is None for item in last)
+        return lost or edits_in(found[0]) != self.mark.edits
 
     @property
     def ids(self) -> list[str]:
         """The ids that the records of its messages may have."""
-        return list(dict.fromkeys(id for _, message in self.said for id in self._ids(message)))
+        return list(
+            dict.fromkeys(id for _, message in self.said for id in self._ids(message.id or ""))
+        )
 
     def records(
         self,
@@ -75,10 +117,11 @@ class Log:
             redact: Takes secrets out of a text.
             erased: The ids of records that were erased with their user.
         """
-        answers = iter(found)
+        answers = iter(found[1 + len(self._of_last(found)) :])
         records = []
         for position, message in self.said:
-            places = [_Place(id, next(answers), next(answers)) for id in self._ids(message)]
+            ids = self._ids(message.id or "")
+            places = [_Place(id, sound_or_none(next(answers)), next(answers)) for id in ids]
             if any(place.id in erased for place in places):
                 continue
             kept, id = self._place_of(message, places, redact)
@@ -89,13 +132,41 @@ class Log:
                 records.append(replace(old, text=_kept_text(message, redact), edited_at=now))
         return records
 
+    def edit(self, written: Sequence[Message]) -> str | None:
+        """Return a name for what the records that are written change; `None` if they are new.
+
+        A message may get other words, or say something else in this thread than in the one that it
+        was copied from.
+        """
+        changes = (r.edited_at or r.id != Message.id_of(r.thread_id, r.message_id) for r in written)
+        return uuid.uuid4().hex if any(changes) else None
+
+    def mark_after(self, edit: str | None, found: Sequence[Any]) -> Mark:
+        """Return the mark of the thread once the records are written.
+
+        Args:
+            edit: What `edit` says of them.
+            found: The store's answers to `read_ops`.
+        """
+        last = self.said[-1][1].id if self.said else self.mark.last
+        return Mark({**self.mark.prints, **self.prints}, last, edit or edits_in(found[0]))
+
     # -- parts of the above --
 
-    def _ids(self, message: BaseMessage) -> list[str]:
+    def _ops(self, message_id: str) -> Iterator[GetOp]:
+        namespace = self.owner.namespace("message")
+        for id in self._ids(message_id):
+            yield get_op(namespace, id)
+            yield get_op(forgotten(namespace), id)
+
+    def _of_last(self, found: Sequence[Any]) -> Sequence[Any]:
+        """Return the answers that tell of the last message that the mark knows."""
+        return () if self.mark.last is None else found[1 : 1 + 2 * len(self._ids(self.mark.last))]
+
+    def _ids(self, message_id: str) -> list[str]:
         """Return the ids that a message's record may have, that of its thread alone first."""
-        own = message.id or ""
-        ids = (Message.id_in(self.thread_id, own), Message.id_of(self.thread_id, own))
-        return list(dict.fromkeys(ids))
+        own = Message.id_in(self.thread_id, message_id)
+        return list(dict.fromkeys((own, Message.id_of(self.thread_id, message_id))))
 
     def _place_of(
         self, message: BaseMessage, places: Sequence[_Place], redact: Redact

@@ -141,7 +141,8 @@ class _Handlers:
     quotas: Quotas
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(verb) for verb in VERBS.values()])
+        there = [v for v in VERBS.values() if not (self.memory.read_only and v.writes)]
+        return types.ListToolsResult(tools=[_described(verb) for verb in there])
 
     async def call_tool(
         self, context: Any, params: types.CallToolRequestParams

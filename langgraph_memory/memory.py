@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore
@@ -11,14 +12,18 @@ from langgraph_memory import checks, settings
 from langgraph_memory.background import DEBOUNCE, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock, utc_now
+from langgraph_memory.delivery import place_of
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.marks import Marks
+from langgraph_memory.outbox import Outbox
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retention import check_retention, check_store
 from langgraph_memory.rewriting import Rewrite
 from langgraph_memory.task_rule import IsTask
+from langgraph_memory.verbs.backing_up import BackingUp
 from langgraph_memory.verbs.episodes import Episodes
 from langgraph_memory.verbs.erasing import Erasing
 from langgraph_memory.verbs.forgetting import Forgetting
@@ -28,7 +33,7 @@ from langgraph_memory.verbs.turns import Turns
 from langgraph_memory.verbs.upkeep import Upkeep
 
 
-class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
+class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep, BackingUp):
     """Long-term memory of users, projects and agents.
 
     Args:
@@ -44,6 +49,9 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
             `with_memory` ask: a chat model (or its name), or a plain function of a text. It gets
             half of their `timeout`; if it fails, they ask what was said.
         redact: Takes secrets out of every text before it is embedded or stored; `None` keeps all.
+        outbox: A file, made if it is not there, that keeps what a run cannot save while the store's
+            server is away; it is delivered, once and in order, when the server is back, also by the
+            next process. An `Outbox` has other limits. The store has to be on a server.
         debounce: Seconds that work in the background waits for further turns of its thread.
         keep_messages: Whether messages stay once the model has made notes of them. If not, digests
             of their ids stay alone.
@@ -68,6 +76,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
         evaluator: Judges each episode that is logged without a score, in the background: a plain
             function of the episode and its messages, that returns a score from 0 to 1, a `Rating`,
             or `None` for no judgement.
+        read_only: Refuses all verbs that write, whatever the store is. A store that is only read,
+            `ChromaStore(path, read_only=True)`, makes its memory so too.
 
     Example:
         >>> from langgraph_memory import ChromaStore
@@ -86,6 +96,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
         reranker: BaseDocumentCompressor | None = None,
         rewrite: Rewrite | ChatModel | str | None = None,
         redact: Callable[[str], str] | None = redact_secrets,
+        outbox: str | Path | Outbox | None = None,
         debounce: float = DEBOUNCE,
         keep_messages: bool = True,
         message_ttl: float | None = None,
@@ -100,6 +111,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
         reflect_every: int | None = 10,
         is_task: IsTask | None = None,
         evaluator: Evaluator | None = None,
+        read_only: bool = False,
     ) -> None:
         if store is not None and not isinstance(store, BaseStore):
             raise ConfigurationError(
@@ -107,7 +119,11 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
             )
         check_retention(keep_messages, message_ttl, model)
         check_store(store, message_ttl)
+        self.delivery = settings.delivery(outbox)
+        if self.delivery is not None and store is not None:
+            place_of(store)
         self._store = store
+        self._read_only = checks.flag("read_only", read_only)
         self.model = model
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl
@@ -132,3 +148,4 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep):
         self.reflect_every = settings.reflect_every(reflect_every)
         self._asker = None if model is None else Asker(settings.chat_model(model))
         self._warm = False
+        self._marks = Marks()

@@ -51,6 +51,10 @@ def as_messages(messages: object) -> list[BaseMessage]:
         given = messages
     else:
         raise ConfigurationError(f"expected messages, got {type(messages).__name__}")
+    if isinstance(given, list) and all(
+        issubclass(type, BaseMessage) for type in {*map(type, given)}
+    ):
+        return given  # as in most states, where there may be thousands
     try:
         return convert_to_messages(given)
     except (ValueError, NotImplementedError) as error:
@@ -86,8 +90,13 @@ def last_user_message(messages: Sequence[BaseMessage]) -> HumanMessage | None:
 
 def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages from the latest one of the user on."""
-    starts = [i for i, message in enumerate(messages) if begins_turn(message)]
-    return list(messages[starts[-1] :]) if starts else []
+    start = next(starts_of_turns(messages), None)
+    return [] if start is None else list(messages[start:])
+
+
+def starts_of_turns(messages: Sequence[BaseMessage]) -> Iterator[int]:
+    """Yield where turns begin, the latest first."""
+    return (i for i in reversed(range(len(messages))) if begins_turn(messages[i]))
 
 
 def messages_with_call(state: Any, call_id: str | None) -> list[BaseMessage]:
@@ -124,6 +133,10 @@ def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     One without gets it from its type, its text and its place among the messages equal to it, so
     that the same list gives the same ids again. It is short: an id in its thread alone.
     """
+    messages = list(messages)
+    ids = [message.id for message in messages]
+    if all(ids):
+        return messages
     equal: Counter[tuple[str, str]] = Counter()
     named = []
     for message in messages:

@@ -45,7 +45,7 @@ from langgraph_memory.replies import Taken, structured_in, take_proposal
 from langgraph_memory.runs import (
     Run,
     Scopes,
-    check_memory,
+    check_writing,
     current_run,
 )
 from langgraph_memory.scope import Scope
@@ -144,7 +144,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         background: bool = False,
         inject: Inject = "user",
     ) -> None:
-        check_memory(memory)
+        check_writing(memory, "MemoryMiddleware")
         check_inject(inject)
         super().__init__()
         self.tools = _made(tools, memory, user=user, project=project, agent=agent)

@@ -56,6 +56,7 @@ from langgraph_memory.runs import (
     Run,
     Scopes,
     check_memory,
+    check_writing,
     current_run,
 )
 from langgraph_memory.scope import Scope, field_of
@@ -181,7 +182,7 @@ def remember_node(
         background: Whether the run ends when the turn is kept. What follows, the extraction of
             notes, is then done in a thread of the memory, and not seen in the run's stream.
     """
-    check_memory(memory)
+    check_writing(memory, "remember_node")
     scopes = Scopes(user)
 
     def prepare(state: Any) -> tuple[Run, Taken, dict[str, Any], dict[str, Any]]:
@@ -337,7 +338,7 @@ def with_memory(
         background: As for `remember_node`.
         inject: As for `messages_with_memory`.
     """
-    check_memory(memory)
+    check_writing(memory, "with_memory")
     check_inject(inject)
     quotas = Quotas() if quotas is None else quotas
     how = RecallOptions(quotas, max_tokens, timeout, on_error, count_tokens)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Self
@@ -83,8 +83,8 @@ class Turn:
     """The message in the input; the graph may give it another id."""
     asked: Asked | None = None
     """What began the turn, as the nodes see it."""
-    before: tuple[Before, ...] = ()
-    """Earlier turns that it may go on with, the latest first."""
+    before: Iterable[Before] = ()
+    """Earlier turns that it may go on with, the latest first; to be looked through once."""
     states: int = 0
     """How many nodes have begun."""
     resumed: bool = False
@@ -106,7 +106,7 @@ class Turn:
         first, self.states = self.states == 0, self.states + 1
         if self.asked is None and (said := Asked.of_message(state)) is not None:
             self.asked = said
-            self.before = tuple(self._before(state))
+            self.before = self._before(state)
         elif (recalled := Asked.of_recall(state)) is not None:
             self.asked = recalled  # the latest: an earlier turn may have left one in the state
         return first

@@ -30,8 +30,9 @@ from langgraph_memory.records import (
     text_digest,
 )
 from langgraph_memory.scope import ROOT, Owner, check_record_id, encode_label, owner_of
+from langgraph_memory.sound import flaw_in, tell_once
 from langgraph_memory.store.ops import NewestOp
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.rows import Namespace, StoredItem, part_of
 
 FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
 
@@ -42,6 +43,8 @@ ALL = 1_000_000
 """More items than one namespace holds."""
 
 _ON_REQUEST = {"on_request": True}  # in the mark of a message that somebody wanted deleted
+
+_EDITS = "edits"  # the key of their latest one; no id of a record
 
 _MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
@@ -110,8 +113,26 @@ def on_request(marks: Sequence[Any]) -> bool:
 
 
 def forgotten(namespace: Namespace) -> Namespace:
-    """Return where the ids of an owner's deleted messages are kept, and nothing else of them."""
+    """Return where the ids of an owner's deleted messages are kept, and nothing else of them.
+
+    Beside them lies a name for the latest edit of a message, if there was one.
+    """
     return (*namespace, "forgotten")
+
+
+def edits_read_op(owner: Owner) -> GetOp:
+    """Return the operation that reads the name of the latest edit of an owner's messages."""
+    return get_op(forgotten(owner.namespace("message")), _EDITS)
+
+
+def edits_in(found: Any) -> str | None:
+    """Return the name of the latest edit; `None` if there was none."""
+    return None if found is None else str(found.value.get("name"))
+
+
+def edit_op(owner: Owner, name: str) -> PutOp:
+    """Return the operation that names an edit of an owner's messages, so that others notice it."""
+    return PutOp(forgotten(owner.namespace("message")), _EDITS, {"name": name}, index=False)
 
 
 def batches(ops: Sequence[PutOp], hybrid: bool) -> Iterator[Sequence[PutOp]]:
@@ -140,15 +161,16 @@ def _embedded(op: PutOp) -> set[str]:
 def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
     """Return a filter on records as one on their values.
 
-    A key that some record has as a field is that field; any other is one of a note's metadata.
+    A key that some record has as a field is that field, also where a path leads into it
+    ("metadata.project"); any other is one of a note's metadata.
     A moment is compared as it is stored: as text, in UTC.
 
     Raises:
         ConfigurationError: If a filter names metadata in both ways, or a moment without a zone.
     """
     filter = _stored(filter)
-    metadata = {key: condition for key, condition in filter.items() if key not in FIELDS}
-    own = {key: condition for key, condition in filter.items() if key in FIELDS}
+    own = {key: each for key, each in filter.items() if key.partition(".")[0] in FIELDS}
+    metadata = {key: each for key, each in filter.items() if key not in own}
     if metadata and "metadata" in own:
         raise ConfigurationError(
             f"filter= names metadata twice: put {', '.join(map(repr, metadata))} into 'metadata'"
@@ -185,13 +207,14 @@ def all_ops(namespaces: Sequence[Namespace], hybrid: bool) -> list[Any]:
 def read_record(item: Any) -> Record | None:
     """Return the record that an item holds, or `None` if it is none of ours.
 
-    A store's own item remembers its record: a recall reads a hundred, and mostly the same ones.
+    What is there and cannot be read is told of once. A store's own item remembers its record: a
+    recall reads a hundred, and mostly the same ones.
     """
     read = item.read if isinstance(item, StoredItem) else []
     if read:
         return cast(Record, read[0])
     owned = owner_of(tuple(item.namespace))
-    if owned is None or owned[1] not in RECORD_CLASSES:
+    if owned is None or not is_sound(item):
         return None
     owner, type = owned
     record = RECORD_CLASSES[type].from_value(owner, item.key, item.value)
@@ -200,9 +223,24 @@ def read_record(item: Any) -> Record | None:
     return record
 
 
+def is_sound(item: Any) -> bool:
+    """Whether an item holds a readable record, if it lies where records do; it is told of else."""
+    if isinstance(item, StoredItem):
+        return True  # our own operations bring no others
+    wrong = flaw_in(tuple(item.namespace), item.value)
+    if wrong is not None:
+        tell_once(part_of(item.namespace), item.key, wrong)
+    return wrong is None
+
+
+def sound_or_none(item: Any) -> Any:
+    """Return what a store gave for an id, or `None` if that is nothing, or no readable record."""
+    return item if item is not None and is_sound(item) else None
+
+
 def lying_in(namespace: Namespace, items: Iterable[Any]) -> list[Any]:
-    """Return the items that lie in exactly a namespace."""
-    return [item for item in items if tuple(item.namespace) == namespace]
+    """Return the items that lie in exactly a namespace and hold a readable record."""
+    return [item for item in items if tuple(item.namespace) == namespace and is_sound(item)]
 
 
 def read_records(namespaces: Sequence[Namespace], results: Sequence[Any]) -> list[Record]:
@@ -210,8 +248,8 @@ def read_records(namespaces: Sequence[Namespace], results: Sequence[Any]) -> lis
     return [
         record
         for namespace, items in zip(namespaces, results, strict=True)
-        for item in lying_in(namespace, items)
-        if (record := read_record(item)) is not None
+        for item in items
+        if tuple(item.namespace) == namespace and (record := read_record(item)) is not None
     ]
 
 
@@ -322,13 +360,11 @@ class Deletion:
 
     Args:
         owner: Whose records.
-        hybrid: Whether the store takes `NewestOp`.
         whole: Whether the marks of what was forgotten go too, and none are made.
     """
 
-    def __init__(self, owner: Owner, hybrid: bool, *, whole: bool = False) -> None:
+    def __init__(self, owner: Owner, *, whole: bool = False) -> None:
         self._root = (ROOT, owner.kind, encode_label(owner.id))
-        self._hybrid = hybrid
         self._whole = whole
         self.namespaces: list[Namespace] = []
         """Those that were listed last."""
@@ -344,7 +380,7 @@ class Deletion:
         # A store may take a label for a pattern, and list what is another owner's.
         own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
         self.namespaces = [ns for ns in own if self._whole or ns[-1] != forgotten(ns)[-1]]
-        return all_ops(self.namespaces, self._hybrid)
+        return all_ops(self.namespaces, hybrid=False)  # with what is no record
 
     def items(self, results: Sequence[Any]) -> list[Any]:
         """Return the items among the store's answers that are the owner's."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.findings import said_at
-from langgraph_memory.operations import ALL, newest_op, read_record
+from langgraph_memory.operations import ALL, lying_in, newest_op, read_record
 from langgraph_memory.records import Message
 from langgraph_memory.scope import Owner, RecordType
 
@@ -91,8 +91,7 @@ def queue(owner: Owner, found: Sequence[Any]) -> list[Thread]:
     """Return the threads in which there is something to do, the one that waits longest first."""
     namespaces = [owner.namespace(type) for type in _TYPES]
     said, done = (
-        [item for item in items if tuple(item.namespace) == namespace]
-        for namespace, items in zip(namespaces, found, strict=True)
+        lying_in(namespace, items) for namespace, items in zip(namespaces, found, strict=True)
     )
     named: dict[str, str] = {}
     for item in sorted(done, key=lambda item: str(item.value["created_at"])):

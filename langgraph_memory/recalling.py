@@ -107,7 +107,7 @@ class Question:
             for asked, entries in answers.items()
             if asked.what == "search" and asked.type == "document"
             for item in (getattr(entry, "item", entry) for entry in entries)
-            if item.namespace[-1] == "document" and "edition" in item.value
+            if item.namespace[-1] == "document" and isinstance(item.value.get("edition"), str)
         }
         if found <= holding | self.hidden and not holding & self.hidden:
             return None

@@ -347,7 +347,7 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
     said_again = replace(
         note,
         slot=note.slot or candidate.slot,
-        mentions=note.mentions + 1,
+        mentions=note.mentions + (not _is_counted(note, candidate)),
         importance=max(note.importance, candidate.importance),
         pinned=note.pinned or candidate.pinned,
         metadata={**note.metadata, **candidate.metadata},
@@ -358,6 +358,11 @@ def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
         reason="said before",
     )
     return recorded(Change("reinforce", said_again, note, said_again.reason))
+
+
+def _is_counted(note: Note, candidate: Note) -> bool:
+    """Whether a candidate comes from where the note does: a turn that is saved once more."""
+    return bool(candidate.sources) and set(candidate.sources) <= set(note.sources)
 
 
 def _supersede(holder: Note, candidate: Note, reason: str | None = None) -> Change:

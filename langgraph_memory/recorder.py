@@ -27,7 +27,7 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.messages import token_cost
 from langgraph_memory.open_runs import Asked, OpenRuns, Turn, summary
 from langgraph_memory.records import Episode, Outcome
-from langgraph_memory.runs import check_memory
+from langgraph_memory.runs import check_writing, episode_letter
 from langgraph_memory.scope import check_id
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         user: str | UserOf | None = None,
         task: Callable[[Any], str] | None = None,
     ) -> None:
-        check_memory(memory)
+        check_writing(memory, "EpisodeRecorder")
         _ = memory.store
         if task is not None and not callable(task):
             raise ConfigurationError(f"task= is a function of the graph's input, got {task!r}")
@@ -225,12 +225,20 @@ class EpisodeRecorder(GraphCallbackHandler):
                 if turn.resumed and turn.earlier is None:
                     return  # there was nothing to do
             task = self._task_of(turn, error)
-            if task is not None and not self._is_forgotten(turn):
-                self._memory.keep_episode(self._episode(turn, task, error))
+            if task is not None:
+                self._save(turn, self._episode(turn, task, error))
 
-    def _is_forgotten(self, turn: Turn) -> bool:
-        where = {"user": turn.user, "thread_id": turn.thread}
-        return self._memory.is_forgotten(turn.turn_id, **where)
+    def _save(self, turn: Turn, episode: Episode) -> None:
+        memory, delivery = self._memory, self._memory.delivery
+
+        def save() -> None:
+            if not memory.is_forgotten(turn.turn_id, user=turn.user, thread_id=turn.thread):
+                memory.keep_episode(episode)
+
+        if delivery is None:
+            save()
+        else:
+            delivery.save(episode_letter(memory, episode, turn.turn_id), save)
 
     def _task_of(self, turn: Turn, error: BaseException | None) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""

@@ -36,6 +36,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 Speaker = Literal["user", "assistant"]
 """The role of who said something."""
+SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)
 
 Outcome = Literal["completed", "success", "partial", "failure", "cancelled", "interrupted"]
 """How a task ended. `completed`: no error, and nobody judged it; `interrupted`: it may go on."""

@@ -103,4 +103,7 @@ def _has_expired(found: Any, expired: datetime | None) -> bool:
     item = getattr(found, "item", found)
     if item.namespace[-1] != Message.type:
         return False
-    return datetime.fromisoformat(item.value["created_at"]) <= expired  # most are not read
+    try:
+        return datetime.fromisoformat(item.value["created_at"]) <= expired  # most are not read
+    except (KeyError, TypeError, ValueError):
+        return False  # it is no record, and passed over where it is read

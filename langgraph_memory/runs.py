@@ -6,9 +6,11 @@ The surfaces call this; it calls `Memory` alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -16,10 +18,11 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from langgraph_memory import arguments
+from langgraph_memory.delivery import Letter, place_of
 from langgraph_memory.drafts import Processed
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.events import Step
-from langgraph_memory.going_on import task_of, turns_before
+from langgraph_memory.going_on import goes_on, turns_before
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     current_turn,
@@ -29,10 +32,12 @@ from langgraph_memory.messages import (
     token_cost,
     tool_names,
 )
+from langgraph_memory.outbox import Content, Entry
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.records import Episode, Message, Record
 from langgraph_memory.replies import Taken
-from langgraph_memory.scope import Scope, run_owner_id, run_user
+from langgraph_memory.saving import Saving
+from langgraph_memory.scope import Owner, Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
 
@@ -71,33 +76,45 @@ class Run:
             "project": self.project,
             "agent": self.agent,
             "thread_id": self._thread(known),
-            "known": {message.id for message in known if message.id},
+            "known": [message.id for message in known if message.id],
             "limit": CANDIDATES,
         }
 
     def log_at_once(self, messages: Sequence[BaseMessage]) -> None:
         """Keep what was said, whatever becomes of the answer."""
+        self._or_later(Saving(messages), partial(self._log_at_once, messages))
+
+    async def alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
+        """Async form of `log_at_once`."""
+        await self._aor_later(Saving(messages), partial(self._alog_at_once, messages))
+
+    def _log_at_once(self, messages: Sequence[BaseMessage]) -> None:
         with self.step("save") as step:
             if new := self.log(messages):
                 step.tell("memory.saved", new)
 
-    async def alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
-        """Async form of `log_at_once`."""
+    async def _alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
         async with self.step("save") as step:
             if new := await self.alog(messages):
                 step.tell("memory.saved", new)
 
     def log_earlier(self, messages: Sequence[BaseMessage]) -> None:
         """Keep what was said before this turn, as by a client that brings its history along."""
-        earlier = self._earlier(messages)
-        if earlier and self.memory.get(self._last_id(earlier), user=self.user) is None:
-            self.log_at_once(earlier)
+        if earlier := self._earlier(messages):
+            self._or_later(Saving(earlier), partial(self._log_earlier, earlier))
 
     async def alog_earlier(self, messages: Sequence[BaseMessage]) -> None:
         """Async form of `log_earlier`."""
-        earlier = self._earlier(messages)
-        if earlier and await self.memory.aget(self._last_id(earlier), user=self.user) is None:
-            await self.alog_at_once(earlier)
+        if earlier := self._earlier(messages):
+            await self._aor_later(Saving(earlier), partial(self._alog_earlier, earlier))
+
+    def _log_earlier(self, earlier: Sequence[BaseMessage]) -> None:
+        if self.memory.get(self._last_id(earlier), user=self.user) is None:
+            self._log_at_once(earlier)
+
+    async def _alog_earlier(self, earlier: Sequence[BaseMessage]) -> None:
+        if await self.memory.aget(self._last_id(earlier), user=self.user) is None:
+            await self._alog_at_once(earlier)
 
     def log(self, messages: Sequence[BaseMessage], episode: Episode | None = None) -> list[Message]:
         """Keep what was said and is not kept yet, and the turn's episode if there is one."""
@@ -129,20 +146,29 @@ class Run:
             began: When the turn began, if that is known.
             stopped: How many of the turns before are known to have stopped before they were over.
         """
-        messages, episode = turn.messages, None
-        where = self._log_args(messages)
-        with self.step("save") as step:
-            notes = self._remember(step, turn.proposed, messages)
-            task = self._task(messages, stopped) if episodes else []
-            if self._is_task(task) and not self.memory.is_forgotten(task[0].id or "", **where):
-                episode = self._episode(task, began or self._began(task))
-            saved = [*notes, *self.log(messages, episode)]
-            step.tell("memory.saved", [*saved, episode] if episode else saved)
+        saving = Saving(turn.messages, True, turn.proposed, episodes, began, stopped)
+        self._or_later(saving, partial(self._save, saving, background))
+
+    def _save(self, saving: Saving, background: bool) -> None:
+        self.keep(saving)
+        where = self._log_args(saving.messages)
         if background:
             self.memory.process_later(**where)
         elif self.memory.model is not None:
             with self.step("extract") as step:
                 _tell_processed(step, self.memory.process_turn(**where))
+
+    def keep(self, saving: Saving) -> None:
+        """Keep a turn that is over, without what follows."""
+        messages, episode = saving.messages, None
+        where = self._log_args(messages)
+        with self.step("save") as step:
+            notes = self._remember(step, saving.proposed, messages)
+            task = self._task(messages, saving.stopped) if saving.episodes else []
+            if self._is_task(task) and not self.memory.is_forgotten(task[0].id or "", **where):
+                episode = self._episode(task, saving.began or self._began(task))
+            saved = [*notes, *self.log(messages, episode)]
+            step.tell("memory.saved", [*saved, episode] if episode else saved)
 
     async def asave(
         self,
@@ -154,22 +180,61 @@ class Run:
         stopped: int = 0,
     ) -> None:
         """Async form of `save`."""
-        messages, episode = turn.messages, None
-        where = self._log_args(messages)
-        async with self.step("save") as step:
-            notes = await self._aremember(step, turn.proposed, messages)
-            task = await self._atask(messages, stopped) if episodes else []
-            if self._is_task(task) and not await self.memory.ais_forgotten(
-                task[0].id or "", **where
-            ):
-                episode = self._episode(task, began or await self._abegan(task))
-            saved = [*notes, *await self.alog(messages, episode)]
-            step.tell("memory.saved", [*saved, episode] if episode else saved)
+        saving = Saving(turn.messages, True, turn.proposed, episodes, began, stopped)
+        await self._aor_later(saving, partial(self._asave, saving, background))
+
+    async def _asave(self, saving: Saving, background: bool) -> None:
+        await self._akeep(saving)
+        where = self._log_args(saving.messages)
         if background:
             await self.memory.aprocess_later(**where)
         elif self.memory.model is not None:
             async with self.step("extract") as step:
                 _tell_processed(step, await self.memory.aprocess_turn(**where))
+
+    async def _akeep(self, saving: Saving) -> None:
+        messages, episode = saving.messages, None
+        where = self._log_args(messages)
+        async with self.step("save") as step:
+            notes = await self._aremember(step, saving.proposed, messages)
+            task = await self._atask(messages, saving.stopped) if saving.episodes else []
+            if self._is_task(task) and not await self.memory.ais_forgotten(
+                task[0].id or "", **where
+            ):
+                episode = self._episode(task, saving.began or await self._abegan(task))
+            saved = [*notes, *await self.alog(messages, episode)]
+            step.tell("memory.saved", [*saved, episode] if episode else saved)
+
+    # -- while the server is away --
+
+    def _or_later(self, saving: Saving, save: Callable[[], object]) -> None:
+        """Save something, or let it wait in the outbox."""
+        delivery = self.memory.delivery
+        if delivery is None:
+            save()
+        elif not delivery.save(self._letter(saving), save):
+            self._tell_waiting()
+
+    async def _aor_later(self, saving: Saving, save: Callable[[], Awaitable[object]]) -> None:
+        """Async form of `_or_later`."""
+        delivery = self.memory.delivery
+        if delivery is None:
+            await save()
+        elif not await delivery.asave(self._letter(saving), save):
+            self._tell_waiting()
+
+    def _letter(self, saving: Saving) -> Letter:
+        memory, thread_id = self.memory, self._thread(saving.messages)
+        run = {"thread_id": self.thread_id, "resumable": self.resumable, "node": self.node}
+
+        def content(waiting: Sequence[Content]) -> Content | None:
+            kept = saving.content(memory.redact, waiting)
+            return {**kept, "run": run} if saving.over or kept["messages"] else None
+
+        return letter(memory, self.user, thread_id, content)
+
+    def _tell_waiting(self) -> None:
+        self.step("save").tell("memory.waiting", [])
 
     # -- what the model proposes --
 
@@ -220,8 +285,8 @@ class Run:
     def _earlier(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Return what precedes this turn, up to what was said last; nothing if nobody keeps it."""
         earlier = messages[: len(messages) - len(current_turn(messages))] if self.resumable else ()
-        places = [place for place, message in enumerate(earlier) if is_said(message)]
-        return list(earlier[: places[-1] + 1]) if places else []
+        last = next((i for i in reversed(range(len(earlier))) if is_said(earlier[i])), -1)
+        return list(earlier[: last + 1])
 
     def _last_id(self, earlier: Sequence[BaseMessage]) -> str:
         """Return the id of the record of the last message; if there is one, all are kept."""
@@ -241,19 +306,30 @@ class Run:
         return {"user": self.user, "thread_id": self._thread(messages)}
 
     def _task(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
-        """Return what was said and done in the task that the latest turn belongs to."""
-        before = self._before(messages)
-        kept = [self.memory.get(self._episode_id(turn), user=self.user) for turn in before]
-        return task_of(current_turn(messages), before, kept, stopped=stopped)
+        """Return what was said and done in the task that the latest turn belongs to.
+
+        Of the turns before, as many are known to have stopped as `stopped` says.
+        """
+        turn = current_turn(messages)
+        for place, earlier in enumerate(self._before(messages)):
+            kept = self.memory.get(self._episode_id(earlier), user=self.user)
+            if place >= stopped and not goes_on(earlier, kept):
+                break
+            turn = earlier
+        return turn
 
     async def _atask(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
-        before = self._before(messages)
-        kept = [await self.memory.aget(self._episode_id(turn), user=self.user) for turn in before]
-        return task_of(current_turn(messages), before, kept, stopped=stopped)
+        turn = current_turn(messages)
+        for place, earlier in enumerate(self._before(messages)):
+            kept = await self.memory.aget(self._episode_id(earlier), user=self.user)
+            if place >= stopped and not goes_on(earlier, kept):
+                break
+            turn = earlier
+        return turn
 
-    def _before(self, messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
+    def _before(self, messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
         # Without a thread each turn is one by itself.
-        return [] if self.thread_id is None else list(turns_before(messages))
+        return iter(()) if self.thread_id is None else turns_before(messages)
 
     def _episode_id(self, turn: Sequence[BaseMessage]) -> str:
         return Episode.id_of(self._thread(turn), turn[0].id or "")
@@ -309,10 +385,27 @@ class Run:
 
 
 def check_memory(memory: object) -> None:
-    """Refuse what is no memory, when the graph is built."""
+    """Refuse what is no memory, when the graph is built; what waits in its outbox is delivered."""
     if not isinstance(memory, Memory):
         raise ConfigurationError(
             f"expected a Memory, such as Memory(ChromaStore('./memory')); got {memory!r}"
+        )
+    if memory.has_store:
+        _open_outbox(memory)
+
+
+def check_writing(memory: Memory, what: str) -> None:
+    """Refuse a memory that is only read, when the graph is built.
+
+    Args:
+        memory: What would be written to.
+        what: The part of the graph that writes.
+    """
+    check_memory(memory)
+    if memory.read_only:
+        raise ConfigurationError(
+            f"{what} keeps what is said, and this memory is open with read_only=True: use "
+            "recall_node(memory) with messages_with_memory(state), or memory_tools(memory)"
         )
 
 
@@ -338,7 +431,7 @@ def run_of(
     configurable = config.get("configurable") or {}
     user = run_user(scopes.user, state, config, runtime)
     bound = memory.using(getattr(runtime, "store", None))
-    _ = bound.store
+    _open_outbox(bound)
     thread_id = configurable.get("thread_id")
     return Run(
         memory=bound,
@@ -350,6 +443,98 @@ def run_of(
         node=node,
         write=getattr(runtime, "stream_writer", None) or (lambda _: None),
     )
+
+
+# -- what waits in an outbox --
+
+
+def deliver_outbox(memory: Memory) -> int:
+    """Deliver now what waits in a memory's outbox for its server, in order.
+
+    Graphs, agents and recorders do so by themselves, in the background: this is for a job.
+
+    Args:
+        memory: The memory.
+
+    Returns:
+        How many entries were delivered, or set aside since they cannot be: an error in the log.
+
+    Raises:
+        StoreAwayError: If the server is away; what was delivered by then stays so.
+        ConfigurationError: If the memory has no outbox.
+    """
+    if memory.delivery is None:
+        raise ConfigurationError("this Memory has no outbox: Memory(store, outbox='./outbox.db')")
+    return memory.delivery.deliver(place_of(memory.store), partial(deliver_entry, memory))
+
+
+def letter(
+    memory: Memory,
+    user: str,
+    thread_id: str,
+    content: Callable[[Sequence[Content]], Content | None],
+) -> Letter:
+    """Return how something of a memory is kept, and delivered later.
+
+    Args:
+        memory: The memory.
+        user: Whose it is.
+        thread_id: Its thread.
+        content: Makes of it what is kept, given what waits of the same thread, if anything is.
+    """
+    place, now = place_of(memory.store), memory.clock()
+
+    def entry(waiting: Sequence[Content]) -> Entry | None:
+        kept = content(waiting)
+        return None if kept is None else Entry(user, thread_id, now, kept)
+
+    return Letter(place, user, thread_id, entry, partial(deliver_entry, memory))
+
+
+def deliver_entry(memory: Memory, entry: Entry) -> None:
+    """Save what an entry of an outbox says, as it was to be saved then.
+
+    That is to save it once more, as a replay does, which writes nothing twice.
+    """
+    then, content = _as_of(memory, entry.at), entry.content
+    if "episode" in content:
+        _deliver_episode(then, entry)
+        return
+    saving = Saving.of(content)
+    run = Run(then, entry.user, None, None, **content["run"], write=lambda _: None)
+    if not saving.over:
+        run.log(saving.messages)
+        return
+    run.keep(saving)
+    memory.process_later(entry.user, entry.thread_id)
+
+
+def _as_of(memory: Memory, moment: datetime) -> Memory:
+    """Return a memory whose clock stands still."""
+    then = copy(memory)
+    then.clock = lambda: moment
+    return then
+
+
+def episode_letter(memory: Memory, episode: Episode, turn_id: str) -> Letter:
+    """Return how an episode is kept, and delivered later."""
+    content = {"episode": episode.to_value(), "id": episode.id, "turn_id": turn_id}
+    return letter(memory, episode.owner.id, episode.thread_id or turn_id, lambda _: content)
+
+
+def _deliver_episode(memory: Memory, entry: Entry) -> None:
+    kept = entry.content
+    where = {"user": entry.user, "thread_id": entry.thread_id}
+    if not memory.is_forgotten(kept["turn_id"], **where):
+        owner = Owner("user", entry.user)
+        memory.keep_episode(Episode.from_value(owner, kept["id"], kept["episode"]))
+
+
+def _open_outbox(memory: Memory) -> None:
+    """Begin to deliver what an earlier process has left."""
+    store = memory.store
+    if memory.delivery is not None and not memory.read_only:
+        memory.delivery.open(place_of(store), partial(deliver_entry, memory))
 
 
 def _tell_processed(step: Step, done: Processed) -> None:

@@ -25,7 +25,7 @@ from langgraph_memory.clock import parse_time, utc_now
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.guard import Guard, point_of, thread_of, user_of
 from langgraph_memory.redaction import Redact
-from langgraph_memory.sqlite_guard import SqliteGuard, place_of_file
+from langgraph_memory.sqlite_guard import SqliteGuard, open_reading, place_of_file
 from langgraph_memory.sqlite_guard import open_guard as open_sqlite
 from langgraph_memory.state_redaction import state_redactor
 from langgraph_memory.threads import Session as Session
@@ -256,6 +256,15 @@ class Sessions:
         """
         return self._open().threads.adopt(user_of(user), thread_of(thread_id))
 
+    def copy_to(self, file: Path) -> int:
+        """Copy all threads, as they are at one moment, into a new file; return how many.
+
+        Raises:
+            ConfigurationError: If they lie in Postgres.
+            StoreError: If it cannot be copied, or the copy is not whole.
+        """
+        return self._open().threads.copy_to(file)
+
     def close(self) -> None:
         """Close the database; closing again does nothing."""
         with self._lock:
@@ -272,6 +281,7 @@ class Sessions:
     adelete_all = in_thread(delete_all)
     ascour = in_thread(scour)
     aadopt = in_thread(adopt)
+    acopy_to = in_thread(copy_to)
     aclose = in_thread(close)
 
     def __enter__(self) -> Self:
@@ -298,7 +308,11 @@ class Sessions:
 
 
 def open_sessions(
-    path: str | os.PathLike[str], *, busy_timeout: float = 30.0, redact: bool | Redact = False
+    path: str | os.PathLike[str],
+    *,
+    busy_timeout: float = 30.0,
+    redact: bool | Redact = False,
+    read_only: bool = False,
 ) -> Sessions:
     """Keep sessions in a folder, a file or Postgres; nothing is opened before the first use.
 
@@ -309,6 +323,8 @@ def open_sessions(
         redact: Takes secrets out of what is kept of a thread: `True` as a memory does by default,
             or a function of a text, such as `memory.redact`. A run has what it was given until it
             ends; whoever goes on with the thread, or reads it, finds what was kept.
+        read_only: Reads a file without a write of any kind, also while another process writes it;
+            what would write is refused.
 
     Returns:
         Sessions for `with` and `async with`. Entering raises `StoreError` if the database cannot
@@ -325,9 +341,13 @@ def open_sessions(
     """
     text, redacts = os.fspath(path), state_redactor(redact)
     if text.lower().startswith(("postgres://", "postgresql://")):
+        if read_only:
+            raise ConfigurationError("read_only= is for files; give Postgres a role that reads")
         from langgraph_memory.postgres_guard import open_guard as open_postgres
         from langgraph_memory.postgres_guard import place_of
 
         return Sessions(place_of(text), lambda: open_postgres(text, busy_timeout, redacts))
     file = place_of_file(text)
+    if read_only:
+        return Sessions(file, lambda: open_reading(file, busy_timeout))
     return Sessions(file, lambda: open_sqlite(SqliteGuard, file, busy_timeout, redacts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import BaseDocumentCompressor
@@ -11,10 +12,12 @@ from langchain_core.runnables import Runnable
 
 from langgraph_memory import checks
 from langgraph_memory.calling import ChatModel
+from langgraph_memory.delivery import Delivery
 from langgraph_memory.drafts import Extracting
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.extraction import Accept, zone_of
+from langgraph_memory.outbox import Outbox
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.rewriting import Rewrite, Rewriter
 from langgraph_memory.task_rule import IsTask, is_task
@@ -29,6 +32,15 @@ def evaluator(given: Evaluator | None) -> Evaluator | None:
             f"from 0 to 1; got {given!r}"
         )
     return given
+
+
+def delivery(given: str | Path | Outbox | None) -> Delivery | None:
+    """Return what keeps what cannot be saved, if anything does."""
+    if given is None:
+        return None
+    if not isinstance(given, (str, Path, Outbox)) or not str(given):
+        raise ConfigurationError(f"outbox= is the path of a file, or an Outbox; got {given!r}")
+    return Delivery(given if isinstance(given, Outbox) else Outbox(given))
 
 
 def ranking(given: Ranking | None) -> Ranking:

@@ -114,6 +114,12 @@ class Threads(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
+    def copy_to(self, file: Path) -> int:
+        """Copy all of the database into a new file; return how many threads there are."""
+        raise ConfigurationError(
+            f"the sessions in {self.place} are backed up by the server's own means, such as pg_dump"
+        )
+
     @abstractmethod
     def shrink(self) -> None:
         """Give back the room of what was deleted, where the database does not do so itself."""

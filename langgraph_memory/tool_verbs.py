@@ -61,6 +61,8 @@ class Verb(Generic[A]):
     asks: type[A]
     failed: str
     """What the model is told when the store fails."""
+    writes: bool = False
+    """Whether a memory that is only read does not have it."""
 
     def call(self, call: Call, asked: A) -> str:
         raise NotImplementedError
@@ -71,6 +73,7 @@ class Verb(Generic[A]):
 
 class Remember(Verb[tool_texts.Remember]):
     name, step, failed = "remember", "save", tool_texts.NOT_SAVED
+    writes = True
     asks: type[tool_texts.Remember] = tool_texts.Remember
 
     def call(self, call: Call, asked: tool_texts.Remember) -> str:
@@ -130,6 +133,7 @@ class Edit(Verb[tool_texts.Edit]):
     """Changes a note, unless the caller's own rules decide what a model may save."""
 
     name, step, failed = "edit", "save", tool_texts.NOT_CHANGED
+    writes = True
     asks = tool_texts.Edit
 
     def call(self, call: Call, asked: tool_texts.Edit) -> str:
@@ -174,6 +178,7 @@ def _explained(id: str) -> Iterator[None]:
 
 class Forget(Verb[tool_texts.Forget]):
     name, step, failed = "forget", "forget", tool_texts.NOT_DELETED
+    writes = True
     asks = tool_texts.Forget
 
     def call(self, call: Call, asked: tool_texts.Forget) -> str:

@@ -9,6 +9,7 @@ is told in `tool_texts`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args
 
@@ -52,7 +53,8 @@ def memory_tools(
     if `user=` is an id. `TOOLS_PROMPT` tells the model what is worth keeping.
 
     Args:
-        memory: The memory. Without a store of its own it uses the run's.
+        memory: The memory. Without a store of its own it uses the run's. One that is only read has
+            `recall` and `list_memories` alone.
         user: The user, or a function of state and config; else `user_id` of the run's context or
             configurable, or the authenticated user.
         project: A project that `recall` reads beside the user's memory, in the same way.
@@ -77,12 +79,15 @@ def memory_tools(
     toolkit = _Toolkit(
         memory, Scopes(user, project, agent), owner, quotas or Quotas(), limit_per_run
     )
-    return [
-        _tool(toolkit, tool_verbs.Remember()),
-        _tool(toolkit, tool_verbs.Recall()),
-        _tool(toolkit, tool_verbs.Forget()),
-        _tool(toolkit, tool_verbs.List()),
-    ]
+    return [_tool(toolkit, verb) for verb in _VERBS if not (memory.read_only and verb.writes)]
+
+
+_VERBS: Sequence[Verb[Any]] = (
+    tool_verbs.Remember(),
+    tool_verbs.Recall(),
+    tool_verbs.Forget(),
+    tool_verbs.List(),
+)
 
 
 @dataclass(frozen=True, slots=True)

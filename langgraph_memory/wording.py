@@ -1,4 +1,4 @@
-"""When two texts say the same in the same words, in whatever order, case, punctuation. Pure."""
+"""When two texts say the same in the same words, in whatever case and punctuation. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def wording(text: str) -> int:
 
     Left out are articles, forms of "to be" in the present, and Chinese particles. Pronouns,
     negation and numbers count: "I live in Graz" is neither "She lives in Graz" nor "I do not live
-    in Graz".
+    in Graz". So does their order: "Tom is taller than Ana" is not "Ana is taller than Tom". What is
+    repeated counts once.
 
     Returns:
         An integer of 64 bits that is the same within one process.
@@ -28,5 +29,5 @@ def wording(text: str) -> int:
         False
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
-    words = frozenset(_WORD.findall(_PARTICLES.sub("", _SHORTENED.sub("", folded)))) - _EMPTY
-    return hash(words or folded.strip())
+    words = dict.fromkeys(_WORD.findall(_PARTICLES.sub("", _SHORTENED.sub("", folded))))
+    return hash(tuple(word for word in words if word not in _EMPTY) or folded.strip())

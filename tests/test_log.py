@@ -26,6 +26,7 @@ class Kept(NamedTuple):
 
     key: str
     value: dict[str, Any]
+    namespace: tuple[str, ...] = ANA.namespace("message")
 
 
 def log_of(messages: Sequence[BaseMessage], thread_id: str = "t") -> Log:

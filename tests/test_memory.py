@@ -821,7 +821,7 @@ async def test_a_secret_in_a_message_is_no_edit_of_it(memory: Verbs) -> None:
     assert await memory.log_turn(said, user="ana", thread_id="t") == []
     assert await memory.get(record.id, user="ana") == record
     [edited] = await memory.log_turn(
-        HumanMessage("my password is swordfish", id="m1"), user="ana", thread_id="t"
+        HumanMessage("my password is sw0rd-f1sh", id="m1"), user="ana", thread_id="t"
     )
     assert edited.text == "my password is [redacted]"
 

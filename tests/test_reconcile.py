@@ -94,6 +94,14 @@ def test_the_decision_changes_no_note_that_it_was_given() -> None:
     assert note_of(change).updated_at == candidate.updated_at
 
 
+def test_what_a_message_says_is_counted_once_however_often_it_is_saved() -> None:
+    there = replace(note("Drinks tea", id="n1"), sources=("m1",))
+    [again] = plan(replace(note("drinks tea"), sources=("m1",)), [there], {"n1"})
+    assert (again.action, note_of(again).mentions) == ("reinforce", 1)
+    [later] = plan(replace(note("drinks tea"), sources=("m2",)), [note_of(again)], {"n1"})
+    assert (note_of(later).mentions, note_of(later).sources) == (2, ("m1", "m2"))
+
+
 def test_a_new_value_for_a_slot_takes_its_note_over() -> None:
     there = replace(note("Lives in Lima", slot="city", id="n1"), version=3, mentions=4)
     [change] = plan(note("Lives in Quito", slot="CITY", day=3), [there], {"n1"})

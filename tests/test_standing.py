@@ -38,7 +38,7 @@ def exchange(memory: Memory, clock: ManualClock, *said: str, thread: str = "") -
 
 # -- repetitions ---------------------------------------------------------------------------------
 
-SAID = ("I am allergic to nuts.", "I'm allergic to nuts!", "To nuts, I am allergic")
+SAID = ("I am allergic to nuts.", "I'm allergic to nuts!", "I am ALLERGIC, to nuts")
 
 
 async def test_what_was_said_several_times_stands_once_the_newest_with_how_often(
@@ -227,6 +227,19 @@ def test_what_the_user_stated_is_offered_whatever_is_asked(
         found = fluent_memory.recall("How tall is it?", user="ana", **narrowed)
         assert {*texts(found.stated)} == TOLD
         assert found.hits == ()
+
+
+def test_what_the_user_stated_stands_once_also_where_a_filter_is_given(
+    fluent_memory: Memory, clock: ManualClock
+) -> None:
+    """As it was last said, inside of what is looked through or outside."""
+    for thread in ("monday", "tuesday"):
+        exchange(fluent_memory, clock, "I am allergic to nuts", "Noted.", thread=thread)
+    for thread in ("monday", "tuesday"):
+        found = fluent_memory.recall("nuts", user="ana", filter={"thread_id": thread})
+        assert [(hit.text, hit.record.thread_id) for hit in found.stated] == [
+            ("I am allergic to nuts", "tuesday")
+        ]
 
 
 def test_what_the_user_stated_is_offered_unless_it_is_switched_off(clock: ManualClock) -> None:

@@ -236,12 +236,16 @@ async def test_an_owner_or_a_limit_that_is_none_is_refused(
 
 
 async def test_an_owner_whose_notes_cannot_be_read_does_not_keep_others_from_their_turn(
-    memory: Verbs, caplog: pytest.LogCaptureFixture
+    clock: ManualClock, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for user in ("ana", "zoe"):
+    from tests.conftest import Verbs
+
+    store = Unreadable()
+    memory = Verbs(Memory(store, clock=clock), prefix)
+    for user in ("ana", "ben", "zoe"):
         await say(memory, *BLUE[:2], user=user)
-    memory.memory.store.put(Owner("user", "ben").namespace("note"), "k", {"text": "half a note"})
-    with pytest.raises(TypeError):
+    store.unreadable = Owner("user", "ben").namespace("note")
+    with pytest.raises(OSError, match="unreadable"):
         await memory.consolidate()
     assert "'ben'" in caplog.text
     assert [len(await shown(memory, user=user)) for user in ("ana", "zoe")] == [1, 1]
@@ -424,6 +428,21 @@ class Stopping(InMemoryStore):
             self.writes_left -= 1
             if self.writes_left < 0:
                 raise OSError("the disk is gone")
+        return super().batch(ops)
+
+    async def abatch(self, ops: Any) -> list[Any]:
+        return self.batch(ops)
+
+
+class Unreadable(InMemoryStore):
+    """A store of which one namespace cannot be read, as on a broken disk."""
+
+    unreadable: tuple[str, ...] = ("none",)
+
+    def batch(self, ops: Any) -> list[Any]:
+        ops = list(ops)
+        if any(getattr(op, "namespace_prefix", None) == self.unreadable for op in ops):
+            raise OSError("unreadable")
         return super().batch(ops)
 
     async def abatch(self, ops: Any) -> list[Any]:

@@ -20,14 +20,17 @@ CHANGES = st.sampled_from("not never no don't i you she he they we 8 9.7 不 没
 
 
 @given(st.data(), WORDS, EMPTY)
-def test_order_case_punctuation_and_empty_words_make_no_difference(
+def test_case_punctuation_and_empty_words_make_no_difference(
     data: st.DataObject, words: list[str], empty: list[str]
 ) -> None:
+    spoken = list(words)
+    for word in empty:
+        spoken.insert(data.draw(st.integers(0, len(spoken))), word)
     said = "".join(
         word + data.draw(BETWEEN)
         for word in (
             data.draw(st.sampled_from([str.upper, str.title, str.casefold]))(word)
-            for word in data.draw(st.permutations([*words, *empty]))
+            for word in spoken
         )
     )
     assert wording(said) == wording(" ".join(words))
@@ -39,9 +42,13 @@ def test_negation_pronouns_and_numbers_make_another_wording(words: list[str], mo
     assert wording(" ".join([*words, more])) != wording(" ".join(words))
 
 
+def _said_once(words: list[str]) -> list[str]:
+    return list(dict.fromkeys(word.casefold() for word in words))
+
+
 @given(WORDS, WORDS)
 def test_other_words_are_another_wording(one: list[str], other: list[str]) -> None:
-    same = {word.casefold() for word in one} == {word.casefold() for word in other}
+    same = _said_once(one) == _said_once(other)
     assert (wording(" ".join(one)) == wording(" ".join(other))) == same
 
 
@@ -49,6 +56,7 @@ def test_other_words_are_another_wording(one: list[str], other: list[str]) -> No
     ("one", "other", "same"),
     [
         ("I'm allergic to nuts.", "i am ALLERGIC to nuts", True),
+        ("Tom is taller than Ana", "Ana is taller than Tom", False),
         ("It’s ten", "It is ten", True),
         ("I'm allergic to nuts", "She's allergic to nuts", False),
         ("I can eat nuts", "I can't eat nuts", False),

@@ -29,12 +29,15 @@ from langgraph_memory.clock import Clock, utc_now
 from langgraph_memory.embedding import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.collection import Collection
+from langgraph_memory.store.copies import checked, copied
+from langgraph_memory.store.directory_lock import resolved
 from langgraph_memory.store.erasing import Overwritten, overwrite
 from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
 from langgraph_memory.store.opening import (
     open_client,
     open_directory,
     open_in_memory,
+    open_reading,
     open_server,
     release,
 )
@@ -45,7 +48,8 @@ from langgraph_memory.store.planning import Plan, labels, plan, writes
 from langgraph_memory.store.reading import Reader
 from langgraph_memory.store.rows import Namespace
 from langgraph_memory.store.searching import Sought, search
-from langgraph_memory.store.server import is_url
+from langgraph_memory.store.server import Server, is_url
+from langgraph_memory.store.server_collection import ServerRows
 
 T = TypeVar("T")
 
@@ -57,8 +61,16 @@ class ChromaStore(BaseStore):
         path: A directory, made if it is not there; one process at a time can have it open. Or the
             URL of a Chroma server, which any number of processes can share.
         client: A Chroma client of your own, instead of a path; it stays yours to close. If it is
-            a `chromadb.HttpClient` (with headers, say), other processes may use the same server;
-            else it must be the only writer of its collection.
+            a `chromadb.HttpClient`, other processes may use the same server; else it must be the
+            only writer of its collection.
+        headers: Sent with every request to the server at a URL, such as a token. No error, log or
+            `repr` says them.
+        tenant: Of that server; else Chroma's default. It has to be there.
+        database: Of that tenant, likewise.
+        timeout: How many seconds a request to a server waits for its answer; by default 60, or what
+            the client of your own has.
+        patience: For how many seconds a call is repeated while the server cannot be reached; by
+            default 10.
         embed: LangChain `Embeddings`, a function from a list of texts to vectors, or a string such
             as `"openai:text-embedding-3-small"`. The default needs no key and no network.
         index: LangGraph's `IndexConfig`, instead of `embed`, to say which fields are indexed
@@ -71,13 +83,18 @@ class ChromaStore(BaseStore):
             be kept in memory and searched exactly. Above it Chroma's index answers, which is
             approximate; the result of `search` says so: `found.exact`.
         clock: Gives the time of `created_at` and `updated_at`.
+        read_only: Reads a folder without a write of any kind, also while another process has it
+            open and writes to it: each read sees what was acknowledged by then. What would write
+            is refused, and reads prolong no lives.
 
     Raises:
         StoreLockedError: If another process has the directory open.
         EmbedderMismatchError: If the directory was written with another embedder. (A plain
             function is compared at its first use.)
-        StoreError: If the directory cannot be used, the server cannot be reached (a call waits for
-            it for some seconds), or Chroma fails.
+        StoreAwayError: If the server cannot be reached for as long as `patience` says; so do all
+            calls.
+        StoreError: If the directory cannot be used, the server refuses the headers or has no such
+            tenant or database, or Chroma fails.
 
     Example:
         >>> with ChromaStore.in_memory() as store:
@@ -91,29 +108,50 @@ class ChromaStore(BaseStore):
 
     supports_ttl = True
 
+    _directory: Path | None = None
+
     def __init__(
         self,
         path: str | Path | None = None,
         *,
         client: Any = None,
+        headers: Mapping[str, str] | None = None,
+        tenant: str | None = None,
+        database: str | None = None,
+        timeout: float | None = None,
+        patience: float | None = None,
         embed: Embed | None = None,
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
         cache_bytes: int = CACHE_BYTES,
         partition_limit: int = PARTITION_ROWS,
         clock: Clock = utc_now,
+        read_only: bool = False,
     ) -> None:
         if (path in (None, "")) == (client is None):
             raise ConfigurationError(
                 "ChromaStore takes a path or client=; for a store that is gone at the end use "
                 "ChromaStore.in_memory()"
             )
+        if read_only and (client is not None or is_url(path)):
+            raise ConfigurationError(
+                "read_only= is for a folder; what a server lets one do is up to the server"
+            )
         self._configure(embed, index, ttl, clock)
+        self._read_only = read_only
         limits = Limits(cache_bytes, partition_limit)
-        if client is not None:
-            self._use(open_client(client, limits))
+        place: dict[str, Any] = {"headers": headers, "tenant": tenant, "database": database}
+        waiting: dict[str, Any] = {"timeout": timeout, "patience": patience}
+        if client is None and not is_url(path):
+            _refuse(place | waiting, "they are for the URL of a Chroma server")
+            self._directory = resolved(str(path))
+        if read_only:
+            self._use(open_reading(Path(str(path)), limits, self._embedder))
+        elif client is not None:
+            _refuse(place, "a client has them: chromadb.HttpClient(headers=..., tenant=...)")
+            self._use(open_client(client, limits, **waiting))
         elif is_url(path):
-            self._use(open_server(str(path), limits))
+            self._use(open_server(Server.at(str(path), **place, **waiting), limits))
         else:
             self._use(open_directory(Path(str(path)), limits, self._embedder))
 
@@ -164,6 +202,7 @@ class ChromaStore(BaseStore):
         self._embedder = Embedder(config.get("embed"), config.get("dims"))
         self._fields = list(config.get("fields") or ["$"])
         self._clock = clock
+        self._read_only = False
         self._sweeper = Sweeper(self.sweep_ttl)
         self.ttl_config = ttl
         self._confirmed = False
@@ -184,18 +223,24 @@ class ChromaStore(BaseStore):
 
     def batch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Carry out operations: reads see the state before the batch, writes land all or none."""
-        planned = plan(ops, self._fields)
+        planned = self._planned(ops)
         documents, queries = self._with_probe(planned)
         return self._run(planned, *self._embedder.embed(documents, queries))
 
     async def abatch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Async form of `batch`; Chroma is called in a worker thread."""
         self._open.check_usable()  # no thread outlives a fork
-        planned = plan(ops, self._fields)
+        planned = self._planned(ops)
         vectors = await self._aembed(*self._with_probe(planned))
         if not planned.puts:
             return await self._in_pool(self._open.readers, self._run, planned, *vectors)
         return await self._in_writer(self._run, planned, *vectors)
+
+    @property
+    def place(self) -> str | None:
+        """The server that keeps this store, by its URL, tenant and database; `None` if none."""
+        rows = self._open._rows
+        return rows.place if isinstance(rows, ServerRows) else None
 
     # -- expiring, and deleting much --
 
@@ -205,6 +250,7 @@ class ChromaStore(BaseStore):
         Raises:
             StoreError: If Chroma fails. What is deleted by then stays so.
         """
+        self._check_writable()
         return self._open.sweep(self._clock().timestamp())
 
     async def asweep_ttl(self) -> int:
@@ -224,6 +270,7 @@ class ChromaStore(BaseStore):
         if minutes is None:
             minutes = (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_EVERY
         check_ttl(minutes)
+        self._check_writable()
         return self._sweeper.start(minutes)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
@@ -240,6 +287,7 @@ class ChromaStore(BaseStore):
             StoreError: If Chroma fails.
         """
         validate_op_namespace(SearchOp(namespace_prefix))
+        self._check_writable()
         return self._open.purge(labels(namespace_prefix))
 
     async def apurge(self, namespace_prefix: tuple[str, ...]) -> int:
@@ -293,6 +341,26 @@ class ChromaStore(BaseStore):
         found = collection.aside(lambda folder: overwrite(folder.lock, users, sought, files))
         return Overwritten(found, perf_counter() - began)
 
+    # -- copying --
+
+    def copy_to(self, place: Path) -> int:
+        """Copy the folder, as it is at one moment, into an empty one; return how many rows it has.
+
+        Raises:
+            ConfigurationError: If it has no folder.
+            StoreError: If it cannot be copied, or the copy is not whole.
+        """
+        if self.directory is None:
+            raise ConfigurationError(
+                "backup copies the folder of a memory, and this one is in memory or on a server: "
+                "use the server's own backup, or stop it and copy the folder that it was started "
+                "with"
+            )
+        with self._open.resting():
+            rows = copied(self.directory, place)
+        checked(place, rows)
+        return rows
+
     # -- lifecycle --
 
     def warm_up(self) -> None:
@@ -330,6 +398,29 @@ class ChromaStore(BaseStore):
 
     # -- running --
 
+    @property
+    def directory(self) -> Path | None:
+        """The folder that it lies in; `None` if it is in memory, or on a server."""
+        return self._directory
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened with `read_only=True`: what would write is refused."""
+        return self._read_only
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise ConfigurationError(
+                "this store was opened with read_only=True: nothing can be written, forgotten or "
+                "swept through it"
+            )
+
+    def _planned(self, ops: Iterable[Op | HybridOp | NewestOp]) -> Plan:
+        planned = plan(ops, self._fields)
+        if planned.puts:
+            self._check_writable()
+        return planned
+
     def _with_probe(self, plan: Plan) -> tuple[list[str], list[str]]:
         if self._confirmed or not (plan.puts or plan.queries):
             return plan.documents, plan.queries
@@ -362,12 +453,15 @@ class ChromaStore(BaseStore):
         if len(documents) > len(plan.documents):
             self._embedder.learn(documents[0])
             documents = documents[1:]
-        if not self._confirmed and (plan.puts or plan.queries):
+        fresh = self._read_only and collection.fingerprint is None  # nothing there to compare
+        if not self._confirmed and not fresh and (plan.puts or plan.queries):
             collection.confirm(self._embedder.fingerprint)
             self._confirmed = True
         now = self._clock().timestamp()
         omit_expired = bool((self.ttl_config or {}).get("omit_expired"))
-        reader = Reader(collection, plan.queries, queries, now, omit_expired)
+        reader = Reader(
+            collection, plan.queries, queries, now, omit_expired, prolong=not self._read_only
+        )
         results = reader.results(plan.ops)
         if plan.puts:
             collection.write(writes(plan, documents, self._clock()))
@@ -406,6 +500,12 @@ async def open_store(path: str | Path, **options: Any) -> AsyncIterator[ChromaSt
         if (store.ttl_config or {}).get("sweep_interval_minutes"):
             store.start_ttl_sweeper()
         yield store
+
+
+def _refuse(given: Mapping[str, object], reason: str) -> None:
+    """Refuse arguments that would mean nothing; some of them are secret, and not shown."""
+    if names := [f"{name}=" for name, value in given.items() if value is not None]:
+        raise ConfigurationError(f"ChromaStore was given {' and '.join(names)}: {reason}")
 
 
 def _close_unused(opening: Future[ChromaStore]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError, StoreError
-from langgraph_memory.store.rows import Row
+from langgraph_memory.store.rows import Row, is_own
 
 T = TypeVar("T")
 
@@ -48,11 +47,6 @@ class ChromaRows:
         """So many rows Chroma writes at once."""
         self._check_layout()
 
-    def use(self, client: Any) -> None:
-        """Go on with another client, on which the collection may have been made anew."""
-        self._client = client
-        self._collection = self._call("opening the collection", self._open)
-
     @property
     def metadata(self) -> Mapping[str, Any]:
         """What is stored with the collection itself."""
@@ -61,15 +55,18 @@ class ChromaRows:
     def modify(self, metadata: Mapping[str, Any]) -> None:
         """Store something with the collection itself, beside the version of its layout."""
         metadata = {"schema": SCHEMA, **metadata}
-        self._call("describing itself", partial(self._collection.modify, metadata=metadata))
+        self._call("describing itself", lambda: self._collection.modify(metadata=metadata))
 
     def count(self) -> int:
         """Return how many rows there are, of all kinds."""
-        return int(self._call("counting", self._collection.count))
+        return int(self._call("counting", lambda: self._collection.count()))
 
     def get(self, **arguments: Any) -> Any:
-        """Chroma's `get`, for at most `PAGE` rows."""
-        return self._call("reading", partial(self._collection.get, **arguments))
+        """Chroma's `get`, for at most `PAGE` rows; what other code wrote comes without metadata."""
+        found = self._call("reading", lambda: self._collection.get(**arguments))
+        if found["metadatas"] is not None:
+            found["metadatas"] = own_metadatas(found["ids"], found["metadatas"])
+        return found
 
     def at(self, ids: Sequence[str], include: Sequence[str]) -> Iterator[Any]:
         """Yield the rows with the given ids, `PAGE` at a time; what is not there is left out."""
@@ -91,7 +88,7 @@ class ChromaRows:
 
     def query(self, **arguments: Any) -> Any:
         """Chroma's `query`."""
-        return self._call("searching", partial(self._collection.query, **arguments))
+        return self._call("searching", lambda: self._collection.query(**arguments))
 
     def upsert(self, rows: Callable[[], Sequence[Row]]) -> None:
         """Write rows, all or none; they are asked for anew at each attempt."""
@@ -99,12 +96,13 @@ class ChromaRows:
 
     def update(self, ids: Sequence[str], metadatas: Sequence[Mapping[str, Any]]) -> None:
         """Change the metadata of rows; ids that are not there are passed over."""
-        update = partial(self._collection.update, ids=list(ids), metadatas=list(metadatas))
-        self._call("writing", update)
+        self._call(
+            "writing", lambda: self._collection.update(ids=list(ids), metadatas=list(metadatas))
+        )
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete rows, all or none."""
-        self._call("deleting", partial(self._collection.delete, ids=list(ids)))
+        self._call("deleting", lambda: self._collection.delete(ids=list(ids)))
 
     def check_size(self, rows: int) -> None:
         """Refuse to write more rows than Chroma takes at once."""
@@ -138,12 +136,22 @@ class ChromaRows:
             )
 
     def _upsert(self, rows: Sequence[Row]) -> None:
-        self._collection.upsert(
-            ids=[row.id for row in rows],
-            embeddings=np.stack([row.vector for row in rows]),
-            metadatas=[row.metadata for row in rows],
-            documents=[row.document for row in rows],
-        )
+        upsert(self._collection, rows)
+
+
+def upsert(collection: Any, rows: Sequence[Row]) -> None:
+    """Write rows into a collection of Chroma's, all or none."""
+    collection.upsert(
+        ids=[row.id for row in rows],
+        embeddings=np.stack([row.vector for row in rows]),
+        metadatas=[row.metadata for row in rows],
+        documents=[row.document for row in rows],
+    )
+
+
+def own_metadatas(ids: Sequence[str], metadatas: Sequence[Any]) -> list[Any]:
+    """Return the metadata of rows, `None` of those that other code wrote."""
+    return [each if is_own(id) else None for id, each in zip(ids, metadatas, strict=True)]
 
 
 def cut(values: Sequence[T], size: int | None = None) -> Iterator[list[T]]:

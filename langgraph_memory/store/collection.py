@@ -12,9 +12,9 @@ import logging
 import os
 import threading
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,15 +28,17 @@ from langgraph_memory.embedding import (
     replace_surrogates,
 )
 from langgraph_memory.errors import ConfigurationError, StoreError
+from langgraph_memory.store.catalogue import Catalogue, under
 from langgraph_memory.store.chroma_rows import ChromaRows, cut
 from langgraph_memory.store.expiry import Prolonged
 from langgraph_memory.store.folder import Folder
-from langgraph_memory.store.large import LargeReader, Scope, ScopeName, under
+from langgraph_memory.store.large import LargeReader, Scope, ScopeName
 from langgraph_memory.store.loading import (
     TooLargeError,
     item_envelopes,
     listed_namespaces,
     load_items,
+    namespaces_in,
     stored_before,
     stored_items,
 )
@@ -78,7 +80,7 @@ class Reading(NamedTuple):
     items: list[StoredItem | None]
     sources: dict[ScopeName, Source]
     namespaces: Sequence[Namespace]
-    """All that hold an item, sorted, if they were asked for."""
+    """Those that hold an item, under the prefix that was asked for, sorted."""
 
 
 class Collection:
@@ -117,7 +119,7 @@ class Collection:
         """Held by the one of several readers whose turn it is to compare what is in memory."""
         self._prolonged = Prolonged(self.flush)
         self._large: dict[ScopeName, int] = {}  # what has more rows than are kept, and how many
-        self._catalogue: tuple[Namespace, ...] | None = None  # replaced, never changed
+        self._catalogue = Catalogue()
         self._announced: set[Namespace] = set()
         self._closed = False
         self.writer = ThreadPoolExecutor(1, "langgraph-memory-writer")
@@ -154,9 +156,9 @@ class Collection:
         addresses: Sequence[Address],
         names: Sequence[ScopeName] = (),
         now: float | None = None,
-        listing: bool = False,
+        listing: Namespace | None = None,
     ) -> Reading:
-        """Return items, sources to search, and the namespaces, all as they are at one moment.
+        """Return items, sources to search, and namespaces, all as they are at one moment.
 
         Partitions that are not cached are loaded with one read; those of single items are not.
 
@@ -164,32 +166,36 @@ class Collection:
             addresses: Of single items.
             names: What is searched.
             now: What has expired by then (seconds since 1970) is left out.
-            listing: Whether the namespaces are asked for.
+            listing: The prefix of the namespaces that are asked for.
         """
-        listing = listing or any(kind == "prefix" for kind, _ in names)
         with self.publishing:
             self.check_usable()
-            known = self._catalogue if listing else ()
-            if known is not None and (found := self._cached(addresses, names, now, known)):
-                return found
+            listed = () if listing is None else self._catalogue.under(listing)
+            scopes = [self._known_scope(name) for name in names]
+            if listed is not None and None not in scopes:
+                known = [scope for scope in scopes if scope is not None]
+                if found := self._cached(addresses, known, now, listed):
+                    return found
         with self._lock:  # no write comes between the reads
-            return self._loaded(addresses, names, now, self.namespaces() if listing else ())
+            listed = () if listing is None else self.namespaces(listing)
+            return self._loaded(addresses, [self._scope(name) for name in names], now, listed)
 
-    def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
+    def namespaces(self, prefix: Namespace = ()) -> Sequence[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
         self.check_usable()
-        known = self._catalogue
+        known = self._catalogue.under(prefix)
         if known is None:
             with self._lock:
-                known = self._catalogue = listed_namespaces(self._rows)
-        return under(known, prefix)
+                self._learn(prefix)
+                known = self._catalogue.under(prefix)
+        return known or ()
 
-    def living_namespaces(self, now: float) -> list[Namespace]:
-        """Return the namespaces that hold an item which has not expired by `now`, sorted."""
+    def living_namespaces(self, now: float, prefix: Namespace = ()) -> list[Namespace]:
+        """Return those of them that hold an item which has not expired by `now`."""
         with self._lock:
             ended = {namespace for (namespace, _), _ in self._expired(now)}
             empty = {ns for ns in ended if not self._any_present(ns, now)}
-            return [ns for ns in self.namespaces() if ns not in empty]
+            return [ns for ns in self.namespaces(prefix) if ns not in empty]
 
     # -- writing --
 
@@ -294,15 +300,11 @@ class Collection:
             self.flush()
             with self.publishing:
                 self._cache.clear()
-                self._catalogue = None
+                self._catalogue.forget()
                 self._announced.clear()
                 self._large.clear()
-            self.folder.close()
-            try:
+            with self.folder.closed():
                 return work(self.folder)
-            finally:
-                self._rows.use(self.folder.open())
-                self.folder.blank(self._rows)
 
     # -- expiring --
 
@@ -337,6 +339,14 @@ class Collection:
             self.check_usable()
             self.flush()
             return self._delete(list(self._expired(now)))
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Let no write of this process come, for the time of a block."""
+        with self._lock:
+            self.check_usable()
+            self.flush()
+            yield
 
     # -- closing --
 
@@ -375,12 +385,11 @@ class Collection:
     def _cached(
         self,
         addresses: Sequence[Address],
-        names: Sequence[ScopeName],
+        scopes: Sequence[Scope],
         now: float | None,
-        known: Sequence[Namespace],
+        listed: Sequence[Namespace],
     ) -> Reading | None:
         """Return what is read if all of it is in memory."""
-        scopes = [Scope.of(name, known) for name in names]
         wanted = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
         here = {}
         for namespace in (*wanted, *(ns for ns, _ in addresses)):
@@ -392,21 +401,37 @@ class Collection:
         return Reading(
             [here[ns].get(key, now) for ns, key in addresses],
             {scope.name: [pairs[ns] for ns in scope.namespaces] for scope in scopes},
-            known,
+            listed,
         )
 
+    def _known_scope(self, name: ScopeName) -> Scope | None:
+        kind, namespace = name
+        if kind == "namespace":
+            return Scope(name, (namespace,))
+        known = self._catalogue.under(namespace)
+        return None if known is None else Scope(name, tuple(known))
+
     # -- parts of reading; the lock is held --
+
+    def _learn(self, prefix: Namespace) -> None:
+        """Read the namespaces under a prefix, or under a shorter one."""
+        self._catalogue.learn((), listed_namespaces(self._rows))
+
+    def _scope(self, name: ScopeName) -> Scope:
+        kind, namespace = name
+        return Scope(
+            name, (namespace,) if kind == "namespace" else tuple(self.namespaces(namespace))
+        )
 
     def _loaded(
         self,
         addresses: Sequence[Address],
-        names: Sequence[ScopeName],
+        scopes: Sequence[Scope],
         now: float | None,
-        known: Sequence[Namespace],
+        listed: Sequence[Namespace],
     ) -> Reading:
         self.check_usable()
         items = self._get(addresses, now)
-        scopes = [Scope.of(name, known) for name in names]
         pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}
         sources: dict[ScopeName, Source] = {
             scope.name: self._large_reader(scope, now)
@@ -414,7 +439,7 @@ class Collection:
             else [pairs[namespace] for namespace in scope.namespaces]
             for scope in scopes
         }
-        return Reading(items, sources, known)
+        return Reading(items, sources, listed)
 
     def _get(self, addresses: Sequence[Address], now: float | None) -> list[StoredItem | None]:
         cached = {namespace: self._cache.get(namespace) for namespace, _ in addresses}
@@ -577,7 +602,7 @@ class Collection:
         """Read anew what a failed write may have changed."""
         for namespace in namespaces:
             self._cache.drop(namespace)
-        self._catalogue = None
+        self._catalogue.forget()
         self._announced.clear()
 
     def _follow(self, namespace: Namespace, write: Write, emptied: bool) -> None:
@@ -588,12 +613,7 @@ class Collection:
             self._announced.add(namespace)
         else:
             return
-        if self._catalogue is not None:
-            known = self._catalogue
-            place = bisect_left(known, namespace)
-            after = place + (known[place : place + 1] == (namespace,))
-            here = (namespace,) if write.put else ()
-            self._catalogue = (*known[:place], *here, *known[after:])
+        self._catalogue.follow(namespace, there=bool(write.put))
 
     def _count(self, namespace: Namespace, grown: int) -> None:
         """Keep count of the rows of what is too large for memory, or has become so."""
@@ -621,7 +641,32 @@ class Collection:
                 {"state": {"$in": ["tombstone", "emptied"]}}, ["metadatas"]
             )
             for id, metadata in zip(page["ids"], page["metadatas"], strict=True)
-            if metadata["state"] == "tombstone" or is_empty(metadata)
+            if metadata and (metadata["state"] == "tombstone" or is_empty(metadata))
         ]
-        for ids in cut(gone):
-            self._rows.delete(ids)
+        try:
+            for ids in cut(gone):
+                self._rows.delete(ids)
+        except StoreError:  # a full disk, for one: reads pass them over
+            logger.warning("tombstones could not be removed yet", exc_info=True)
+
+
+class DirectoryCollection(Collection):
+    """An open collection of a directory, whose tables in SQLite are read beside Chroma.
+
+    Args:
+        rows: The calls to Chroma.
+        limits: How much is kept in memory.
+        folder: The directory, which this process alone has open.
+        order: As in `Collection`.
+    """
+
+    folder: Folder
+
+    def __init__(self, rows: ChromaRows, limits: Limits, folder: Folder, order: int) -> None:
+        super().__init__(rows, limits, folder.give_back, order, folder)
+
+    def _learn(self, prefix: Namespace) -> None:
+        try:
+            self._catalogue.learn(prefix, namespaces_in(self.folder.lock.directory, prefix))
+        except StoreError:  # the tables of another version of Chroma
+            super()._learn(prefix)

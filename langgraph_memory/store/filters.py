@@ -3,6 +3,8 @@
 A filter is `{key: condition}`; all conditions must hold. A condition is a value, or operators:
 `{"$gt": 3, "$lt": 9}`. The meaning, the same on every path:
 
+- A key with periods that a value does not have as it is, is a path into it, as for `SqliteStore`:
+  `{"metadata.project": "x"}` finds `{"metadata": {"project": "x"}}`.
 - A missing key is `None`: `{"x": None}` finds items without `x`, `{"x": {"$ne": 1}}` too.
 - A dict without operators finds a dict that contains it; a list finds a list of the same length.
 - `$gt`, `$gte`, `$lt` and `$lte` compare numbers with numbers and strings with strings (so ISO 8601
@@ -58,9 +60,7 @@ def matches(value: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:
         True
     """
     allowed = _allowed(filter)
-    return all(
-        _meets(value.get(key, _MISSING), condition, allowed) for key, condition in filter.items()
-    )
+    return all(_meets(_at(value, key), condition, allowed) for key, condition in filter.items())
 
 
 def check_filter(filter: Mapping[str, Any]) -> None:
@@ -95,7 +95,7 @@ def _meets(value: Any, condition: Any, allowed: Sequence[str]) -> bool:
         if _has_operators(condition):
             return all(_apply(name, value, operand, allowed) for name, operand in condition.items())
         return isinstance(value, Mapping) and all(
-            _meets(value.get(key, _MISSING), inner, allowed) for key, inner in condition.items()
+            _meets(_at(value, key), inner, allowed) for key, inner in condition.items()
         )
     if _is_list(condition):
         return (
@@ -106,6 +106,17 @@ def _meets(value: Any, condition: Any, allowed: Sequence[str]) -> bool:
             )
         )
     return bool(_present(value) == condition)
+
+
+def _at(value: Mapping[str, Any], key: str) -> Any:
+    """Return what a value has under a key, or where the path leads that it is."""
+    found = value.get(key, _MISSING)
+    if found is not _MISSING or not isinstance(key, str) or "." not in key:
+        return found
+    found = value
+    for label in key.split("."):
+        found = found.get(label, _MISSING) if isinstance(found, Mapping) else _MISSING
+    return found
 
 
 def _present(value: Any) -> Any:

@@ -55,6 +55,9 @@ HOLDINGS: tuple[Holding, ...] = (
     Holding("vector index", _files(rf"{_UUID}/(?:[^/]+\.bin|index_metadata\.pickle)"), True),
     Holding("sessions", _files(r"sessions\.sqlite(?:-journal|-wal|-shm)?"), of_users=True),
     Holding("quarantine", _files(r"quarantine/.+"), True, _without_quarantine),
+    Holding(
+        "written before", _files(r"(?:chroma\.sqlite3|sessions\.sqlite)\.written(?:\.new)?"), False
+    ),
     Holding("lock", _files(r"owner\.(?:lock|json)"), of_users=False),
     Holding("pending erasure", _files(re.escape(PENDING) + r"(?:\.new)?"), of_users=True),
 )

@@ -41,15 +41,16 @@ FILES = ("header.bin", "data_level0.bin", "length.bin", "link_lists.bin", PICKLE
 _HEADER = struct.Struct("<i6QiI3QdQ")
 _ID = re.compile(rb"X\(\0\0\0(.{40})", re.DOTALL)  # a text of 40 bytes
 _MAPS = re.compile(rb"X\x0b\0\0\0(?:id_to_label|label_to_id)|X\x0c\0\0\0id_to_seq_id")
+_LABEL = re.compile(rb"X\(\0\0\0(.{40})J(.{4})", re.DOTALL)  # and the number of its element
 _ELEMENTS = re.compile(rb"X\x14\0\0\0total_elements_addedJ(.{4})", re.DOTALL)
 
-_TOLERANCE = 0.01  # more is no rounding error
+TOLERANCE = 0.01  # more is no rounding error
 
 FileState = list[list[str | int]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
     """What of hnswlib's header the other files can be compared with; sizes are in bytes."""
 
     elements: int
@@ -60,7 +61,8 @@ class _Header:
     lower_links: int
 
     @classmethod
-    def read(cls, file: Path) -> _Header | None:
+    def read(cls, file: Path) -> Header | None:
+        """Return what a file says; `None` if it is no header that is known."""
         content = file.read_bytes()
         if len(content) != _HEADER.size:
             return None
@@ -75,6 +77,7 @@ class _Header:
         )
 
     def fits(self, dims: int) -> bool:
+        """Whether the vectors of its index have so many dimensions."""
         return (
             self.vector_at == self.lower_links
             and self.number_at == self.vector_at + 4 * dims
@@ -164,7 +167,7 @@ def living_vectors(directory: Path, collection: StoredCollection) -> NDArray[np.
     """
     folder = directory / collection.index_segment
     none = np.zeros((0, collection.dims), np.float32)
-    header = _Header.read(folder / "header.bin") if (folder / PICKLE).is_file() else None
+    header = Header.read(folder / "header.bin") if (folder / PICKLE).is_file() else None
     if header is None or not header.fits(collection.dims):
         return none
     with reading(directory) as connection:
@@ -184,8 +187,23 @@ def deleted_and_live(directory: Path, collection: StoredCollection) -> tuple[int
     with reading(directory) as connection:
         live = row_count(connection, collection)
     header = directory / collection.index_segment / "header.bin"
-    read = _Header.read(header) if header.is_file() else None
+    read = Header.read(header) if header.is_file() else None
     return max(0, read.elements - live) if read else 0, live
+
+
+def element_numbers(pickle: bytes) -> dict[str, int] | None:
+    """Return the number of the element of each row; `None` if it is cut off, or laid out otherwise.
+
+    Args:
+        pickle: What `index_metadata.pickle` holds.
+    """
+    if not _is_known_layout(pickle) or not pickle.endswith(b"."):
+        return None
+    part = _MAPS.split(pickle)[1]
+    return {
+        id.decode("ascii", "replace"): int.from_bytes(number, "little")
+        for id, number in _LABEL.findall(part)
+    }
 
 
 def _damaged_pickle(pickle: bytes) -> str | None:
@@ -214,7 +232,7 @@ def _damaged_files(folder: Path, pickle: bytes, dims: int) -> str | None:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         return f"{', '.join(missing)} missing"
-    header = _Header.read(folder / "header.bin")
+    header = Header.read(folder / "header.bin")
     if header is None or not header.fits(dims):
         return f"header.bin is no header of an index of {dims} dimensions"
     elements = _elements(pickle)
@@ -231,7 +249,7 @@ def _damaged_files(folder: Path, pickle: bytes, dims: int) -> str | None:
     return None
 
 
-def _wrong_vectors(folder: Path, header: _Header, dims: int) -> int:
+def _wrong_vectors(folder: Path, header: Header, dims: int) -> int:
     """Count the vectors whose bytes, or the one of their length, cannot be what was written.
 
     Ours have length 1, but for those of which an embedder made nothing but zeros.
@@ -239,11 +257,11 @@ def _wrong_vectors(folder: Path, header: _Header, dims: int) -> int:
     with np.errstate(all="ignore"):
         vectors = _elements_of(folder, header, dims)["vector"]
         found = np.stack([np.vecdot(vectors, vectors), np.fromfile(folder / "length.bin", "<f4")])
-        whole = (np.abs(found - 1) < _TOLERANCE).all(axis=0) | (found == 0).all(axis=0)
+        whole = (np.abs(found - 1) < TOLERANCE).all(axis=0) | (found == 0).all(axis=0)
     return int((~whole).sum())
 
 
-def _elements_of(folder: Path, header: _Header, dims: int) -> NDArray[np.void]:
+def _elements_of(folder: Path, header: Header, dims: int) -> NDArray[np.void]:
     record = np.dtype(
         {
             "names": ["vector"],
@@ -255,7 +273,7 @@ def _elements_of(folder: Path, header: _Header, dims: int) -> NDArray[np.void]:
     return np.fromfile(folder / "data_level0.bin", record)
 
 
-def _links_whole(content: bytes, header: _Header) -> bool:
+def _links_whole(content: bytes, header: Header) -> bool:
     at = 0
     read_size = struct.Struct("<I").unpack_from
     for _ in range(header.elements):

@@ -9,7 +9,6 @@ through page by page.
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,13 +19,14 @@ from numpy.typing import NDArray
 from langgraph_memory.store.chroma_rows import PAGE, WHOLE, ChromaRows
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.rows import (
+    Address,
     Namespace,
     StoredItem,
-    is_item,
+    Unreadable,
     items_from_rows,
-    namespace_of,
     part_of,
-    read_envelope,
+    read_namespace,
+    readable_items,
     row_id,
 )
 
@@ -56,28 +56,12 @@ class Scope:
     name: ScopeName
     namespaces: tuple[Namespace, ...]
 
-    @classmethod
-    def of(cls, name: ScopeName, known: Sequence[Namespace]) -> Scope:
-        """Return the scope of a name: one namespace, or those known below a prefix, sorted."""
-        kind, namespace = name
-        return cls(name, (namespace,) if kind == "namespace" else tuple(under(known, namespace)))
-
     @property
     def where(self) -> dict[str, Any] | None:
         """The scope as Chroma's filter; `None` is all rows."""
         if len(self.namespaces) > FEW:
             return None
         return {"part": {"$in": [part_of(namespace) for namespace in self.namespaces]}}
-
-
-def under(known: Sequence[Namespace], prefix: Namespace) -> list[Namespace]:
-    """Return those of the sorted namespaces that begin with a prefix."""
-    return list(
-        itertools.takewhile(
-            lambda namespace: namespace[: len(prefix)] == prefix,
-            itertools.islice(known, bisect_left(known, prefix), None),
-        )
-    )
 
 
 class LargeReader:
@@ -131,15 +115,13 @@ class LargeReader:
                 include=["metadatas"],
             )
             rows = found["metadatas"][0]
-            near = self._complete(
-                (row["part"], row["key"]) for row in rows if row.get("key") is not None
-            )
+            near = self._complete(each for each in map(_address, rows) if each is not None)
             near = [item for item in near if matches(item.value, filter or {})]
             if len(near) >= MARGIN * wanted:
                 return near, False
             if len(rows) < count:
                 break
-        there = ((part_of(item.namespace), item.key) for item in self.all(filter))
+        there = ((item.namespace, item.key) for item in self.all(filter))
         return self._complete(there), True
 
     def all(self, filter: Mapping[str, Any] | None) -> Iterator[StoredItem]:
@@ -193,19 +175,14 @@ class LargeReader:
                 if present is not None:
                     yield present
 
-    def _complete(self, addresses: Iterable[tuple[str, str]]) -> list[StoredItem]:
-        """Return the indexed items of this scope at `(part, key)`, with all their vectors."""
-        meant = (
-            (namespace, key)
-            for part, key in dict.fromkeys(addresses)
-            if (namespace := namespace_of(part)) in self._namespaces
-        )
-        own = self._rows_of([row_id(namespace, key) for namespace, key in meant])
+    def _complete(self, addresses: Iterable[Address]) -> list[StoredItem]:
+        """Return the indexed items of this scope at some addresses, with all their vectors."""
+        meant = (each for each in dict.fromkeys(addresses) if each[0] in self._namespaces)
+        own = self._rows_of([row_id(*address) for address in meant])
         further = [
-            row_id(namespace_of(metadata["part"]), metadata["key"], field)
-            for metadata, _, _ in own
-            if is_item(metadata)
-            for field in range(1, read_envelope(metadata)["vectors"])
+            row_id(namespace, metadata["key"], field)
+            for _, namespace, metadata, envelope in readable_items(row for row, _, _ in own)
+            for field in range(1, envelope["vectors"])
         ]
         rows = own + self._rows_of(further)
         if not rows:
@@ -219,3 +196,12 @@ class LargeReader:
         for found in self._rows.at(ids, WHOLE):
             rows += zip(found["metadatas"], found["documents"], found["embeddings"], strict=True)
         return rows
+
+
+def _address(metadata: Mapping[str, Any] | None) -> Address | None:
+    """Return where the item of a row is, or of the row beside it; `None` of another row."""
+    key = (metadata or {}).get("key")
+    try:
+        return (read_namespace(metadata), key) if isinstance(key, str) else None
+    except Unreadable:
+        return None

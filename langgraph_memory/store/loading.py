@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from langgraph_memory.store.chroma_rows import PAGE, WHOLE, ChromaRows, cut
+from langgraph_memory.store.chroma_rows import COLLECTION, PAGE, WHOLE, ChromaRows, cut
 from langgraph_memory.store.rows import (
     Address,
     Namespace,
     StoredItem,
-    is_item,
+    Unreadable,
     items_from_rows,
-    namespace_of,
     part_of,
-    read_envelope,
+    read_namespace,
+    readable_items,
 )
+from langgraph_memory.store.tables import find_collection, namespace_parts, reading
 from langgraph_memory.store.vector_clock import is_empty
 from langgraph_memory.store.writing import Before
 
@@ -79,11 +82,9 @@ def stored_items(rows: ChromaRows, ids: Iterable[str]) -> Iterator[tuple[str, St
 def stored_before(rows: ChromaRows, ids: Sequence[str]) -> dict[str, Before]:
     """Return what a write has to know of the items in rows, by the id of their row."""
     return {
-        id: Before(envelope["created_at"], envelope["vectors"])
+        page["ids"][i]: Before(envelope["created_at"], envelope["vectors"])
         for page in rows.at(ids, ["metadatas"])
-        for id, metadata in zip(page["ids"], page["metadatas"], strict=True)
-        if is_item(metadata)
-        for envelope in [read_envelope(metadata)]
+        for i, _, _, envelope in readable_items(page["metadatas"])
     }
 
 
@@ -92,16 +93,33 @@ def item_envelopes(
 ) -> Iterator[tuple[Address, dict[str, Any]]]:
     """Yield where items are, and what their rows say of them."""
     for page in rows.pages(where, ["metadatas"]):
-        for metadata in filter(is_item, page["metadatas"]):
-            yield (namespace_of(metadata["part"]), metadata["key"]), read_envelope(metadata)
+        for _, namespace, metadata, envelope in readable_items(page["metadatas"]):
+            yield (namespace, metadata["key"]), envelope
+
+
+def namespaces_in(directory: Path, prefix: Namespace) -> tuple[Namespace, ...]:
+    """Return the namespaces under a prefix that hold an item, sorted, as SQLite has them.
+
+    Chroma would read the rows of all namespaces. Nothing may be written meanwhile: SQLite in Chroma
+    and in Python are two, and one that closes the file lets go of the other's locks.
+    """
+    found = set()
+    with reading(directory) as connection:
+        collection = find_collection(connection, COLLECTION)
+        stem = part_of(prefix)[:-1] if prefix else ""
+        parts = [] if collection is None else namespace_parts(connection, collection, stem)
+    for part in parts:
+        with suppress(Unreadable):
+            found.add(read_namespace({"part": part}))
+    return tuple(sorted(found))
 
 
 def listed_namespaces(rows: ChromaRows) -> tuple[Namespace, ...]:
     """Return the namespaces that hold an item, sorted."""
-    found = (
-        namespace_of(metadata["part"])
-        for page in rows.pages({"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"])
-        for metadata in page["metadatas"]
-        if not is_empty(metadata) and "part" in metadata  # not that of an erased user
-    )
+    found = set()
+    for page in rows.pages({"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"]):
+        for metadata in page["metadatas"]:
+            with suppress(Unreadable):  # that of an erased user, for one
+                if metadata is not None and not is_empty(metadata):
+                    found.add(read_namespace(metadata))
     return tuple(sorted(found))

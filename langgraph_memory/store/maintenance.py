@@ -29,8 +29,10 @@ from langgraph_memory.store.repair import (
     replace_collection,
     stored,
 )
+from langgraph_memory.store.room import COPY_AND_SHRINK, Room
+from langgraph_memory.store.rows import flaw_of_row
 from langgraph_memory.store.server import is_url
-from langgraph_memory.store.tables import DATABASE, StoredCollection
+from langgraph_memory.store.tables import DATABASE, StoredCollection, reading, row_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Report:
     vectors: int
     """How many of them have a vector, in the end."""
     found: tuple[str, ...] = ()
-    """What was wrong."""
+    """What was wrong: with the index, and with rows that are passed over."""
     done: tuple[str, ...] = ()
     """What was done."""
 
@@ -51,6 +53,9 @@ def doctor(
     path: str | Path, embed: Embed | None = None, *, on_progress: Progress | None = None
 ) -> Report:
     """Examine a directory from the ground up, and repair its vector index if it is broken.
+
+    Rows that cannot be read, or that hold no record where a user's are, are listed and left: they
+    are another program's, or damaged. `store.delete` removes one by its namespace and key.
 
     Chroma reads every vector in a child process, whatever the last owner said.
 
@@ -83,6 +88,7 @@ def doctor(
             done += [f"overwrote the bytes of {len(finish_erasure(lock)):,} erased users"]
         if unknown := unknown_files(directory):
             found.append(f"files that are not the memory's: {', '.join(unknown)}")
+        found += _unreadable(directory)
         return _report(lock, found, done)
 
 
@@ -137,6 +143,7 @@ def compact(path: str | Path, *, on_progress: Progress | None = None) -> Report:
         damage = damage_since_checked(lock, main)
         if damage is not None:
             raise StoreError(f"the index in {directory} is broken ({damage}): doctor repairs it")
+        Room(directory).check_copy(COPY_AND_SHRINK)
         before = _size(directory)
         compact_collection(directory, main, on_progress)
         give_back_space(directory)
@@ -173,6 +180,18 @@ def _report(lock: DirectoryLock, found: Sequence[str] = (), done: Sequence[str] 
     main = stored(lock.directory, COLLECTION)
     assert main is not None
     return Report(*rows_and_vectors(lock.directory, main), tuple(found), tuple(done))
+
+
+def _unreadable(directory: Path) -> list[str]:
+    """Return which rows are passed over, each with its id and with what is wrong."""
+    main = stored(directory, COLLECTION)
+    assert main is not None
+    with reading(directory) as connection:
+        return [
+            f"row {id} cannot be read: {wrong}"
+            for id, metadata in row_metadata(connection, main)
+            if (wrong := flaw_of_row(id, metadata)) is not None
+        ]
 
 
 def _size(directory: Path) -> int:

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.lexical import LexicalIndex, tokens
+from langgraph_memory.sound import flaw_in, tell_once
 from langgraph_memory.store.filters import matches
 from langgraph_memory.store.ops import Columns
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.rows import Namespace, StoredItem, part_of
 from langgraph_memory.store.vector_clock import VectorClock
 
 _MASKS_KEPT = 8
@@ -62,6 +63,8 @@ class Partition:
         self._ends: NDArray[np.float64] | None = None  # of each row; None while all live for ever
         self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
         self._living = self._snapshot.alive  # as the last reader saw it for whom some had expired
+        self._flawed: frozenset[int] = frozenset()  # rows where a record should be, and is none
+        self._sound = self._snapshot.alive  # as the last reader of records saw it
 
     @classmethod
     def of(cls, namespace: Namespace, items: Sequence[StoredItem]) -> Partition:
@@ -99,6 +102,18 @@ class Partition:
             self._living = alive
         return snapshot._replace(alive=alive)
 
+    def records(self, snapshot: Snapshot) -> Snapshot:
+        """Return the state without the rows that hold no readable record where one should be."""
+        if not self._flawed:
+            return snapshot
+        alive = snapshot.alive.copy()
+        alive[[row for row in self._flawed if row < snapshot.rows]] = False
+        if np.array_equal(alive, self._sound):
+            alive = self._sound  # the same array, as above
+        else:
+            self._sound = alive
+        return snapshot._replace(alive=alive)
+
     def prolong(self, key: str, end: float) -> None:
         """Let an item with a time to live end at `end` (seconds since 1970), if that is later."""
         row = self._row_of.get(key)
@@ -130,6 +145,8 @@ class Partition:
         alive = self._alive_with(rows + len(put), dead=replaced + removed)
         vectors = self._append_vectors(put, rows, vectors)
         self._ends = self._ends_with(put, rows)
+        if flawed := frozenset(self._flawed_among(put, rows)):
+            self._flawed |= flawed
         self._items.extend(map(_without_vectors, put))
         texts = ["\n".join(item.texts) for item in put]
         self.lexical.extend([tokens(text) for text in texts])
@@ -194,8 +211,21 @@ class Partition:
                 columns = self._columns[kind] = kind()
             start, end = len(columns), snapshot.rows
             if start < end:  # else a reader of a later state was here first
-                columns.append(self._items[start:end], self._first_vectors(start, end))
+                items = [self._ranked(row) for row in range(start, end)]
+                columns.append(items, self._first_vectors(start, end))
             return columns.view(snapshot.alive, self.lexical)
+
+    def _ranked(self, row: int) -> StoredItem:
+        """Return the item in a row as columns take it: of what is no record, its place alone."""
+        item = self._items[row]
+        return replace(item, value={}) if row in self._flawed else item
+
+    def _flawed_among(self, put: Sequence[StoredItem], rows: int) -> Iterator[int]:
+        for row, item in enumerate(put, rows):
+            wrong = flaw_in(self.namespace, item.value)
+            if wrong is not None:
+                tell_once(part_of(self.namespace), item.key, wrong)
+                yield row
 
     def _first_vectors(self, start: int, end: int) -> NDArray[np.float32] | None:
         """Return the first vector of each of some rows, zeros for one that has none."""

@@ -21,6 +21,7 @@ from langgraph.store.base import (
 from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
+from langgraph_memory.sound import flaw_in
 from langgraph_memory.store.collection import Collection, Pair, Source
 from langgraph_memory.store.large import LargeReader, ScopeName
 from langgraph_memory.store.ops import (
@@ -54,6 +55,7 @@ class Reader:
         vectors: Theirs, of shape `(queries, dimensions)`.
         now: Seconds since 1970, from which the lives that reads prolong run anew.
         omit_expired: Whether what has expired is left out, although nobody has swept it yet.
+        prolong: Whether reads prolong lives, where they are asked to.
     """
 
     def __init__(
@@ -63,11 +65,14 @@ class Reader:
         vectors: Vectors,
         now: float,
         omit_expired: bool,
+        *,
+        prolong: bool = True,
     ) -> None:
         self._collection = collection
         self._vectors = dict(zip(queries, vectors, strict=True))
         self._now = now
         self._omit_after = now if omit_expired else None
+        self._prolongs = prolong
         self._prolonged: dict[Address, float] = {}
 
     def results(self, ops: Sequence[Any]) -> list[Any]:
@@ -75,11 +80,12 @@ class Reader:
         results: list[Any] = [None] * len(ops)
         gets = [i for i, op in enumerate(ops) if isinstance(op, GetOp)]
         names = [_names(op) for op in ops]
+        listing = _listed(ops)
         read = self._collection.read(
             [(ops[i].namespace, ops[i].key) for i in gets],
             list(dict.fromkeys(itertools.chain.from_iterable(names))),
             self._omit_after,
-            any(isinstance(op, ListNamespacesOp) for op in ops),
+            listing,
         )
         for i, item in zip(gets, read.items, strict=True):
             if item is not None:
@@ -87,7 +93,7 @@ class Reader:
                 self._prolong(ops[i], [item])
         for i, op in enumerate(ops):
             if isinstance(op, ListNamespacesOp):
-                results[i] = list_namespaces(self._living(read.namespaces), op)
+                results[i] = list_namespaces(self._living(read.namespaces, listing), op)
         with self._turn(read.sources.values()):
             for i, op in enumerate(ops):
                 sources = [read.sources[name] for name in names[i]]
@@ -111,16 +117,16 @@ class Reader:
         return self._collection.turns if rows <= IN_TURN else nullcontext()
 
     def _prolong(self, op: GetOp | SearchOp, items: Iterable[StoredItem]) -> None:
-        if op.refresh_ttl:
+        if op.refresh_ttl and self._prolongs:
             for item in items:
                 if item.ttl is not None:
                     end = self._now + item.ttl * 60
                     self._prolonged[item.namespace, item.key] = max(end, item.expires)
 
-    def _living(self, known: Sequence[Namespace]) -> Sequence[Namespace]:
+    def _living(self, known: Sequence[Namespace], prefix: Namespace | None) -> Sequence[Namespace]:
         if self._omit_after is None:
             return known
-        return self._collection.living_namespaces(self._omit_after)
+        return self._collection.living_namespaces(self._omit_after, prefix or ())
 
     def _search(self, op: SearchOp, source: Source) -> Found[SearchItem]:
         end = op.offset + op.limit
@@ -152,14 +158,15 @@ class Reader:
         vector = self._vectors.get(op.query)  # none for a blank query, which is like nothing
         pairs: list[Pair] = []
         exact = True
-        for source in sources:
+        for name, source in zip(_names(op), sources, strict=True):
             if isinstance(source, LargeReader):
-                partition, sure = _near(source, op, vector)
+                partition, sure = _near(source, name[1], op, vector)
                 pairs.append((partition, partition.snapshot()))
                 exact = exact and sure
             else:
                 pairs += source
-        return _ranked_by(op, vector, pairs, exact)
+        records = [(partition, partition.records(snapshot)) for partition, snapshot in pairs]
+        return _ranked_by(op, vector, records, exact)
 
 
 def _ranked_by(
@@ -225,6 +232,22 @@ def _names(op: Any) -> Sequence[ScopeName]:
     return ()
 
 
+def _listed(ops: Sequence[Any]) -> Namespace | None:
+    """Return with what all namespaces begin that are listed; `None` if none are."""
+    prefixes = {_prefix(op) for op in ops if isinstance(op, ListNamespacesOp)}
+    return () if len(prefixes) > 1 else next(iter(prefixes), None)
+
+
+def _prefix(op: ListNamespacesOp) -> Namespace:
+    """Return the labels with which all namespaces begin that an operation can list."""
+    paths = [
+        tuple(itertools.takewhile(lambda label: label != "*", condition.path))
+        for condition in op.match_conditions or ()
+        if condition.match_type == "prefix"
+    ]
+    return max(paths, key=len, default=())
+
+
 def top(scores: Scores, count: int) -> NDArray[np.intp]:
     """Return the rows with the highest scores, best first; `-inf` is none.
 
@@ -272,7 +295,7 @@ def _cosine(item: StoredItem, vector: NDArray[np.float32]) -> float:
 
 
 def _near(
-    source: LargeReader, op: HybridOp, vector: NDArray[np.float32] | None
+    source: LargeReader, namespace: Namespace, op: HybridOp, vector: NDArray[np.float32] | None
 ) -> tuple[Partition, bool]:
     """Return what is near in a namespace too large for memory, to compare it by words as well."""
     wanted = max(op.limit, NEAR)
@@ -281,7 +304,7 @@ def _near(
     else:
         items, exact = source.near(vector, op.filter, wanted)
     items.sort(key=lambda item: item.order)
-    return Partition.of((), items), exact
+    return Partition.of(namespace, items), exact
 
 
 def _latest(source: Source, filter: dict[str, Any] | None, count: int) -> list[StoredItem]:
@@ -299,10 +322,12 @@ def _latest(source: Source, filter: dict[str, Any] | None, count: int) -> list[S
 def _newest(op: NewestOp, source: Source) -> Found[StoredItem]:
     if isinstance(source, LargeReader):
         last = source.last(op.filter, op.limit)
-        newest = heapq.nlargest(op.limit, last, key=partial(_place, by=op.by))
-        return Found(newest, exact=False)
+        records = (item for item in last if flaw_in(op.namespace, item.value) is None)
+        latest = heapq.nlargest(op.limit, records, key=partial(_place, by=op.by))
+        return Found(latest, exact=False)
     [(partition, snapshot)] = source
-    return Found(itertools.islice(partition.newest(op.filter, snapshot, op.by), op.limit))
+    newest = partition.newest(op.filter, partition.records(snapshot), op.by)
+    return Found(itertools.islice(newest, op.limit))
 
 
 def _place(item: StoredItem, by: str | None) -> tuple[str, int]:

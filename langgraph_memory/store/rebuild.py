@@ -31,7 +31,16 @@ from langgraph_memory.embedding import (
     seeded_vector,
 )
 from langgraph_memory.errors import StoreError
-from langgraph_memory.store.chroma_rows import COLLECTION, CONFIGURATION, SCHEMA, chroma_errors, cut
+from langgraph_memory.store.chroma_rows import (
+    COLLECTION,
+    CONFIGURATION,
+    SCHEMA,
+    chroma_errors,
+    cut,
+    upsert,
+)
+from langgraph_memory.store.room import Room, needed
+from langgraph_memory.store.rows import Row
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +88,11 @@ def copied(page: Any) -> Vectors:
 
 
 def rebuild(
-    client: Any, fingerprint: Fingerprint, vectors_of: VectorsOf, on_progress: Progress
+    client: Any,
+    fingerprint: Fingerprint,
+    vectors_of: VectorsOf,
+    on_progress: Progress,
+    room: Room,
 ) -> int:
     """Write all rows into a new collection, put it in the old one's place, and count its rows.
 
@@ -88,14 +101,15 @@ def rebuild(
         fingerprint: By what the new vectors are made.
         vectors_of: Where the vectors come from.
         on_progress: Called after each page of rows.
+        room: The disk that the client writes to.
 
     Raises:
-        StoreError: If Chroma fails; call again to go on from there.
+        StoreError: If Chroma fails, or the disk is full; call again to go on from there.
     """
     with chroma_errors("copying the collection"):
         old = client.get_collection(COLLECTION, embedding_function=None)
         new = _begun(client, fingerprint)
-    kept = _copy(old, new, vectors_of, on_progress)
+    kept = _copy(old, new, vectors_of, on_progress, room)
     with chroma_errors("completing the copy"):
         _drop_others(new, kept)
         found = new.count()
@@ -149,7 +163,7 @@ def _begun(client: Any, fingerprint: Fingerprint) -> Any:
     )
 
 
-def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress) -> set[str]:
+def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress, room: Room) -> set[str]:
     """Copy what is not there yet; return the ids of all rows. An embedder's errors are its own."""
     include = ["metadatas", "documents", *(["embeddings"] if vectors_of is copied else [])]
     with chroma_errors("reading the old collection"):
@@ -162,21 +176,22 @@ def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress) -> s
             missing = _not_yet(new, page)
         kept.update(page["ids"])
         if missing["ids"]:
-            vectors = vectors_of(missing)
+            rows = _rows(missing, vectors_of(missing))
+            room.check(needed(0, len(rows), len(rows[0].vector)))  # all of it was asked for before
             with chroma_errors("writing the new collection"):
-                new.upsert(
-                    ids=missing["ids"],
-                    embeddings=vectors,
-                    metadatas=missing["metadatas"],
-                    documents=[text or "" for text in missing["documents"]],
-                )
+                upsert(new, rows)
         done += len(page_ids)
         on_progress(done, len(ids))
     return kept
 
 
+def _rows(page: Any, vectors: Vectors) -> list[Row]:
+    columns = zip(page["ids"], page["metadatas"], page["documents"], vectors, strict=True)
+    return [Row(id, metadata, text or "", vector) for id, metadata, text, vector in columns]
+
+
 def _without_tombstones(page: Any) -> Any:
-    return _select(page, [row.get("state") != "tombstone" for row in page["metadatas"]])
+    return _select(page, [(row or {}).get("state") != "tombstone" for row in page["metadatas"]])
 
 
 def _not_yet(new: Any, page: Any) -> Any:

@@ -20,6 +20,7 @@ from langgraph_memory.store.chroma_rows import COLLECTION
 from langgraph_memory.store.client import opened_client
 from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.index_files import (
+    PICKLE,
     deleted_and_live,
     file_state,
     find_damage,
@@ -36,6 +37,7 @@ from langgraph_memory.store.rebuild import (
     is_complete,
     rebuild,
 )
+from langgraph_memory.store.room import Room
 from langgraph_memory.store.tables import (
     DATABASE,
     StoredCollection,
@@ -44,6 +46,7 @@ from langgraph_memory.store.tables import (
     row_count,
     segment_ids,
 )
+from langgraph_memory.written_mark import is_marked, leave_mark
 
 logger = logging.getLogger(__name__)
 
@@ -59,14 +62,17 @@ def make_ready(lock: DirectoryLock, embedder: Embedder) -> None:
     when they were examined, or when their owner closed them.
 
     Raises:
-        StoreError: If the directory cannot be repaired; what it holds is left in place.
+        StoreError: If the directory cannot be repaired, or what was written there is gone; what it
+            holds is left in place.
         EmbedderMismatchError: If vectors have to be made, and another embedder made the others.
     """
     directory = lock.directory
     finish_interrupted(directory)
     main = stored(directory, COLLECTION)
     if main is None:
+        refuse_lost(directory)
         return
+    mark_rows(directory, main)
     damage = damage_since_checked(lock, main)
     if damage is not None:
         repair(directory, main, damage, embedder)
@@ -86,6 +92,35 @@ def stored(directory: Path, name: str) -> StoredCollection | None:
         tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
         # Chroma was killed before it had made its tables, if they are missing.
         return find_collection(connection, name) if ("max_seq_id",) in tables else None
+
+
+def refuse_lost(directory: Path) -> None:
+    """Refuse a directory without a collection if something was written to it once.
+
+    Raises:
+        StoreError: What is gone, and what to do.
+    """
+    file = directory / DATABASE
+    there = file.is_file() and file.stat().st_size > 0
+    if is_marked(file) or (not there and any(directory.glob(f"*/{PICKLE}"))):
+        gone = f"the collection {COLLECTION!r} is not in {file}" if there else f"{file} is gone"
+        raise StoreError(
+            f"{directory} held a memory, and {gone}. All texts were in that file: put it back from "
+            "a backup. To begin with an empty memory, name another folder, or empty this one"
+        )
+
+
+def mark_rows(directory: Path, collection: StoredCollection) -> None:
+    """Leave the mark where rows were written before there was one."""
+    if is_marked(directory / DATABASE):
+        return
+    with reading(directory) as connection:
+        rows = row_count(connection, collection)
+    if rows:
+        try:
+            leave_mark(directory / DATABASE)
+        except StoreError:
+            logger.warning("%s could not be marked as written to", directory, exc_info=True)
 
 
 def finish_interrupted(directory: Path) -> None:
@@ -179,12 +214,14 @@ def replace_collection(
     on_progress: Progress | None,
 ) -> int:
     """Rebuild the collection, give back the space that the old one took, and count its rows."""
+    room = Room(directory)
+    room.check_copy()
     begun = stored(directory, NEXT)
     broken = begun is not None and examine(directory, begun) is not None
     with opened_client(directory) as client, _shown(doing, on_progress) as progress:
         if broken:
             client.delete_collection(NEXT)
-        count = rebuild(client, fingerprint, vectors_of, progress)
+        count = rebuild(client, fingerprint, vectors_of, progress, room)
     try:
         give_back_space(directory)
     except StoreError:  # it needs some space itself

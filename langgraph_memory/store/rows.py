@@ -22,7 +22,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import replace_surrogates, seeded_vector
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.scope import owner_of
+from langgraph_memory.sound import MAX_DEPTH, depth, flaw_in, tell_once
 
 T = TypeVar("T")
 
@@ -40,8 +41,7 @@ Namespace = tuple[str, ...]
 Address = tuple[Namespace, str]
 """Where an item is: its namespace and its key."""
 
-MAX_DEPTH = 256
-"""How deeply a value may be nested: Python reads no more than some hundred levels."""
+_ID_BYTES = 20
 
 BESIDE_ITEMS = ("vector", "namespace", "emptied", "tombstone")
 """States of the rows that are no items."""
@@ -101,7 +101,12 @@ def row_id(namespace: Namespace, key: str | None = None, field: int = 0) -> str:
     A hash of the structure: no two of them collide, whatever their labels and keys contain.
     """
     address: list[Any] = [list(namespace)] if key is None else [list(namespace), key, field]
-    return hashlib.blake2b(json.dumps(address).encode(), digest_size=20).hexdigest()
+    return hashlib.blake2b(json.dumps(address).encode(), digest_size=_ID_BYTES).hexdigest()
+
+
+def is_own(id: str) -> bool:
+    """Whether a row has an id as this package makes them; others are of other code."""
+    return len(id) == 2 * _ID_BYTES
 
 
 def part_of(namespace: Namespace) -> str:
@@ -109,16 +114,11 @@ def part_of(namespace: Namespace) -> str:
     return json.dumps(list(namespace))
 
 
-def namespace_of(part: str) -> Namespace:
-    """Return the namespace that `part_of` was given."""
-    return tuple(json.loads(part))
-
-
 def is_of_user(part: object, user: str) -> bool:
     """Whether a row that names a user is theirs, as its namespace says; so is one without any."""
     try:
-        owned = owner_of(namespace_of(str(part)))
-    except (TypeError, ValueError):
+        owned = owner_of(read_namespace({"part": part}))
+    except Unreadable:
         return True
     return owned is None or owned[0].id == user
 
@@ -139,20 +139,13 @@ def encode_value(value: Mapping[str, Any]) -> str:
         ConfigurationError: If it holds something that JSON does not have, or is nested too deeply.
     """
     try:
-        if _depth(value) > MAX_DEPTH:
+        if depth(value) > MAX_DEPTH:
             raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
         return replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"a store keeps JSON values (dict, list, str, int, float, bool, None): {error}"
         ) from error
-
-
-def _depth(value: Any, level: int = 0) -> int:
-    if level > MAX_DEPTH or not isinstance(value, (dict, list, tuple)):
-        return level
-    inner = value.values() if isinstance(value, dict) else value
-    return max((_depth(each, level + 1) for each in inner), default=level + 1)
 
 
 def item_rows(item: StoredItem, dims: int) -> list[Row]:
@@ -199,46 +192,131 @@ def tombstone(id: str, dims: int) -> Row:
     return Row(id, metadata, "", seeded_vector(id, dims))
 
 
-def is_item(metadata: Mapping[str, Any]) -> bool:
-    """Whether a row is that of an item, and not one beside it."""
-    return metadata.get("state") in (None, "unindexed")
+STATES = ("unindexed", "vector", "namespace", "emptied", "tombstone")
+"""What `state` may say of a row that is not that of an indexed item."""
+
+
+def is_item(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether a row is that of an item, and not one beside it, or one of other code."""
+    return metadata is not None and metadata.get("state") in (None, "unindexed")
+
+
+class Unreadable(ValueError):
+    """A row that this package did not write, or that was damaged since."""
+
+
+def read_namespace(metadata: Mapping[str, Any] | None) -> Namespace:
+    """Return the namespace that a row is of.
+
+    Raises:
+        Unreadable: If it names none.
+    """
+    try:
+        labels = json.loads((metadata or {})["part"])
+    except KeyError as error:
+        raise Unreadable("it has no part") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Unreadable("its part is no JSON") from error
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise Unreadable("its part is no list of labels")
+    return tuple(labels)
 
 
 def read_envelope(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an item row says of its item, with times as times."""
-    envelope: dict[str, Any] = json.loads(metadata["value"])
-    for name in ("created_at", "updated_at"):
-        envelope[name] = datetime.fromisoformat(envelope[name])
+    """Return what an item row says of its item, with times as times.
+
+    Raises:
+        Unreadable: If it is no such row, or a damaged one.
+    """
+    text = metadata.get("value")
+    if not isinstance(metadata.get("key"), str) or not isinstance(text, str):
+        raise Unreadable("it has no key, or no value")
+    try:
+        envelope: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("its value is no JSON") from error
+    try:
+        for name in ("created_at", "updated_at"):
+            envelope[name] = datetime.fromisoformat(envelope[name])
+        whole = (
+            isinstance(envelope["value"], dict)
+            and type(envelope["order"]) is type(envelope["vectors"]) is int
+            and 0 <= envelope["order"] < 2**63
+            and 0 <= envelope["vectors"] < 2**31
+            and None not in (envelope["created_at"].tzinfo, envelope["updated_at"].tzinfo)
+            and ("ttl" not in envelope or _lives(metadata, envelope))
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable("its envelope is not whole") from error
+    if not whole:
+        raise Unreadable("its envelope is not whole")
+    if text.count("[") + text.count("{") > MAX_DEPTH and depth(envelope["value"]) > MAX_DEPTH:
+        raise Unreadable("its value is nested too deeply")
     return envelope
 
 
+def _lives(metadata: Mapping[str, Any], envelope: Mapping[str, Any]) -> bool:
+    times = (envelope["ttl"], metadata.get("expires"))
+    return all(isinstance(each, (int, float)) for each in times)
+
+
+def flaw_of_row(id: str, metadata: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a row, and where it is, in words; `None` if nothing is."""
+    if not is_own(id):
+        return "it was written by other code than this package"
+    if metadata.get("state") not in (None, *STATES):
+        return "it has a state that no row of this package has"
+    if not is_item(metadata):
+        return None
+    try:
+        namespace, envelope = read_namespace(metadata), read_envelope(metadata)
+    except Unreadable as error:
+        return str(error)
+    wrong = flaw_in(namespace, envelope["value"])
+    return wrong and f"{wrong}, in the value of {metadata['key']!r} in {namespace!r}"
+
+
+def readable_items(
+    metadatas: Iterable[Mapping[str, Any] | None],
+) -> Iterator[tuple[int, Namespace, Mapping[str, Any], dict[str, Any]]]:
+    """Yield the items among rows: the number of the row, its namespace, its metadata, its envelope.
+
+    Rows beside items are passed over, and those that cannot be read, which is told of once.
+    """
+    namespaces: dict[str, Namespace] = {}
+    for i, metadata in enumerate(metadatas):
+        if metadata is None or not is_item(metadata):
+            continue
+        part = str(metadata.get("part"))
+        try:
+            if part not in namespaces:
+                namespaces[part] = read_namespace(metadata)
+            yield i, namespaces[part], metadata, read_envelope(metadata)
+        except Unreadable as error:
+            tell_once(part, metadata.get("key"), str(error))
+
+
 def items_from_rows(
-    metadatas: Sequence[Mapping[str, Any]], documents: Sequence[str | None], vectors: Any
+    metadatas: Sequence[Mapping[str, Any] | None], documents: Sequence[str | None], vectors: Any
 ) -> list[StoredItem]:
     """Return the items that rows of Chroma hold, first written first; other rows are passed over.
 
     Args:
-        metadatas: A mapping for each row.
+        metadatas: A mapping for each row; `None` for one of other code without any.
         documents: A text for each row.
         vectors: An array of shape `(rows, dimensions)`.
     """
     matrix = np.asarray(vectors, np.float32)
     further: dict[tuple[str, str], list[int]] = {}
-    own: list[int] = []
-    for i, metadata in enumerate(metadatas):
-        if is_item(metadata):
-            own.append(i)
-        elif metadata["state"] == "vector":
-            further.setdefault((metadata["part"], metadata["key"]), []).append(i)
-    namespaces = {part: namespace_of(part) for part in {metadatas[i]["part"] for i in own}}
+    for i, row in enumerate(metadatas):
+        if row is not None and row.get("state") == "vector":
+            further.setdefault((str(row.get("part")), str(row.get("key"))), []).append(i)
     items = []
-    for i in own:
-        metadata = metadatas[i]
-        envelope = read_envelope(metadata)
+    for i, namespace, metadata, envelope in readable_items(metadatas):
         address = (metadata["part"], metadata["key"])
         rows = [i, *further.get(address, ())] if envelope["vectors"] else []
         item = StoredItem(
-            namespace=namespaces[metadata["part"]],
+            namespace=namespace,
             key=metadata["key"],
             value=envelope["value"],
             created_at=envelope["created_at"],
@@ -267,5 +345,13 @@ def _owner_fields(namespace: Namespace, value: Mapping[str, Any]) -> dict[str, A
     owner, type = owned
     fields: dict[str, Any] = {owner.kind: replace_surrogates(owner.id), "type": type}
     if type == "episode":
-        fields |= {name: value.get(name) for name in _EPISODE_FIELDS}
+        fields |= {name: _column(value.get(name)) for name in _EPISODE_FIELDS}
     return fields
+
+
+def _column(value: Any) -> Any:
+    """Return a value as Chroma's metadata takes it; `None` for what it does not take."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    fits = isinstance(value, (int, float)) and abs(value) < 2**63
+    return value if fits else None

@@ -17,9 +17,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_memory.embedding import Fingerprint
+from langgraph_memory.store.catalogue import under
 from langgraph_memory.store.chroma_rows import ChromaRows, cut
 from langgraph_memory.store.collection import Collection, Reading
-from langgraph_memory.store.large import Scope, ScopeName, under
+from langgraph_memory.store.large import Scope, ScopeName
 from langgraph_memory.store.loading import listed_namespaces, stored_before
 from langgraph_memory.store.partition import Partition
 from langgraph_memory.store.partition_cache import Limits
@@ -31,7 +32,7 @@ from langgraph_memory.store.rows import (
     row_id,
     tombstone,
 )
-from langgraph_memory.store.server import patiently, url_of
+from langgraph_memory.store.server import Server
 from langgraph_memory.store.vector_clock import (
     VectorClock,
     clock_of,
@@ -49,9 +50,14 @@ T = TypeVar("T")
 class ServerRows(ChromaRows):
     """The calls to a collection of a server, which wait while it is away."""
 
-    def __init__(self, client: Any, name: str) -> None:
-        self._server = url_of(client)
+    def __init__(self, client: Any, name: str, server: Server) -> None:
+        self._server = server
         super().__init__(client, name)
+
+    @property
+    def place(self) -> str:
+        """The server, by its URL, tenant and database."""
+        return f"{self._server.url} {self._server.tenant}/{self._server.database}"
 
     def look_again(self) -> None:
         """Read the collection's own metadata anew, which Chroma's client keeps as it was."""
@@ -59,7 +65,7 @@ class ServerRows(ChromaRows):
         self._collection = self._call("reading the embedder's fingerprint", open)
 
     def _call(self, doing: str, call: Callable[[], T]) -> T:
-        return patiently(partial(super()._call, doing, call), self._server)
+        return self._server.call(doing, call)
 
 
 class ServerCollection(Collection):
@@ -86,23 +92,25 @@ class ServerCollection(Collection):
         addresses: Sequence[Address],
         names: Sequence[ScopeName] = (),
         now: float | None = None,
-        listing: bool = False,
+        listing: Namespace | None = None,
     ) -> Reading:
-        if listing or any(kind == "prefix" for kind, _ in names):
+        if listing is not None or any(kind == "prefix" for kind, _ in names):
             with self._lock:  # no write of this process comes between
                 known = self.namespaces()
-                self._drop_outdated(self._clocks(self._kept(addresses, names, known)))
-                return self._loaded(addresses, names, now, known)
+                scopes = [_scope(name, known) for name in names]
+                self._drop_outdated(self._clocks(self._kept(addresses, scopes)))
+                return self._loaded(addresses, scopes, now, under(known, listing or ()))
         self.check_usable()
         if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
             return Reading([stored.get(row_id(*address)) for address in addresses], {}, ())
-        clocks = self._clocks(self._kept(addresses, names, ()))
+        scopes = [_scope(name, ()) for name in names]
+        clocks = self._clocks(self._kept(addresses, scopes))
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
             return super().read(addresses, names, now)
         with self._lock:  # else a load that began before these clocks could end now
             self._drop_outdated(clocks)
-            return self._loaded(addresses, names, now, ())
+            return self._loaded(addresses, scopes, now, ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
@@ -111,15 +119,10 @@ class ServerCollection(Collection):
 
     # -- parts of what the base does --
 
-    def _kept(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName],
-        known: Sequence[Namespace],
-    ) -> set[Namespace]:
+    def _kept(self, addresses: Sequence[Address], scopes: Sequence[Scope]) -> set[Namespace]:
         """Return the namespaces of which partitions in memory may be read."""
-        scopes = [Scope.of(name, known) for name in names if name not in self._large]
-        kept = {namespace for scope in scopes for namespace in scope.namespaces}
+        small = [scope for scope in scopes if scope.name not in self._large]
+        kept = {namespace for scope in small for namespace in scope.namespaces}
         return kept | {namespace for namespace, _ in addresses}
 
     def _clean_up(self) -> None:
@@ -226,3 +229,9 @@ class ServerCollection(Collection):
         for namespace, clock in clocks.items():
             if not self._is_current(namespace, clock):
                 self._cache.drop(namespace)
+
+
+def _scope(name: ScopeName, known: Sequence[Namespace]) -> Scope:
+    """Return the scope of a name: one namespace, or those of the known ones below a prefix."""
+    kind, namespace = name
+    return Scope(name, (namespace,) if kind == "namespace" else tuple(under(known, namespace)))

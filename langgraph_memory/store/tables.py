@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +102,51 @@ def row_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set
     return {id for (id,) in rows}
 
 
+def row_metadata(
+    connection: sqlite3.Connection, collection: StoredCollection
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the ids of a collection's rows, and of what each says the keys by which it is read."""
+    names = ("part", "key", "value", "state", "expires")
+    columns = ", ".join(
+        f"coalesce({name}.string_value, {name}.int_value, {name}.float_value)" for name in names
+    )
+    joins = " ".join(
+        f"LEFT JOIN embedding_metadata AS {name} ON {name}.id = e.id AND {name}.key = '{name}'"
+        for name in names
+    )
+    rows = connection.execute(
+        f"SELECT e.embedding_id, {columns} FROM embeddings AS e {joins} WHERE e.segment_id = ?",
+        (collection.rows_segment,),
+    )
+    for id, *values in rows:
+        yield id, {name: each for name, each in zip(names, values, strict=True) if each is not None}
+
+
+def namespace_parts(
+    connection: sqlite3.Connection, collection: StoredCollection, stem: str = ""
+) -> list[str]:
+    """Return what the rows of namespaces have as `part`: of all, or of those below one.
+
+    By an index of Chroma's, which reads those below a prefix alone.
+
+    Args:
+        connection: To the database.
+        collection: Whose rows.
+        stem: How the parts begin that are wanted, without the comma or bracket that follows.
+    """
+    states = "state.string_value IN ('namespace', 'emptied')"
+    begins = "part.string_value >= ? AND part.string_value < ?" if stem else "part.id IS NOT NULL"
+    rows = connection.execute(
+        "SELECT part.string_value FROM embedding_metadata AS part "
+        "JOIN embedding_metadata AS state ON state.id = part.id AND state.key = 'state' "
+        "JOIN embeddings ON embeddings.id = part.id "
+        "WHERE part.key = 'part' AND part.string_value IS NOT NULL "
+        f"AND embeddings.segment_id = ? AND {states} AND {begins}",
+        (collection.rows_segment, *((stem + ",", stem + "^") if stem else ())),
+    )
+    return [part for (part,) in rows]
+
+
 def queued_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set[str]:
     """Return the ids of the rows whose latest vector is in Chroma's write-ahead queue."""
     rows = connection.execute(
@@ -113,3 +159,26 @@ def queued_ids(connection: sqlite3.Connection, collection: StoredCollection) -> 
 def segment_ids(connection: sqlite3.Connection) -> set[str]:
     """Return the ids of all segments, of every collection."""
     return {id for (id,) in connection.execute("SELECT id FROM segments")}
+
+
+def take_back(directory: Path, name: str, ids: Iterable[str]) -> int:
+    """Take rows out of Chroma's log that are in it and were not carried out; return how many.
+
+    Args:
+        directory: A directory that nothing has open.
+        name: The collection's.
+        ids: Those of the rows.
+
+    Raises:
+        StoreError: If the database cannot be changed.
+    """
+    with reading(directory) as connection, connection:
+        collection = find_collection(connection, name)
+        if collection is None:
+            return 0
+        return connection.execute(
+            "DELETE FROM embeddings_queue WHERE topic LIKE ?"
+            " AND id IN (SELECT value FROM json_each(?))"
+            " AND seq_id > coalesce((SELECT seq_id FROM max_seq_id WHERE segment_id = ?), 0)",
+            (f"%/{collection.id}", json.dumps(list(ids)), collection.rows_segment),
+        ).rowcount

@@ -32,7 +32,11 @@ def new_writer() -> str:
 
 def clock_of(metadata: Mapping[str, Any]) -> dict[str, int]:
     """Return the clock in the row of a namespace."""
-    return {key: value for key, value in metadata.items() if key.startswith(_PREFIX)}
+    return {
+        key: value
+        for key, value in metadata.items()
+        if key.startswith(_PREFIX) and isinstance(value, int)
+    }
 
 
 def covers(seen: VectorClock, found: VectorClock, own: str | None = None) -> bool:
@@ -73,4 +77,8 @@ def is_empty(metadata: Mapping[str, Any]) -> bool:
     """Whether the row of a namespace says that there is no item."""
     if metadata.get("state") != "emptied":
         return False
-    return covers(json.loads(metadata["emptied"]), clock_of(metadata))
+    try:
+        seen = clock_of(json.loads(metadata["emptied"]))
+    except (KeyError, TypeError, ValueError, AttributeError):  # other code's, or damaged
+        return False
+    return covers(seen, clock_of(metadata))

@@ -22,12 +22,14 @@ from langgraph_memory import rulings
 from langgraph_memory.background import DRAIN_SECONDS, Worker
 from langgraph_memory.calling import Asker, ChatModel
 from langgraph_memory.clock import Clock
+from langgraph_memory.delivery import Delivery, place_of
 from langgraph_memory.documents import holding, with_sources
 from langgraph_memory.drafts import Extracting, Ruled
 from langgraph_memory.embedding import name_of
 from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
+from langgraph_memory.marks import Marks
 from langgraph_memory.operations import (
     all_ops,
     batches,
@@ -35,6 +37,7 @@ from langgraph_memory.operations import (
     read_notes,
     read_records,
 )
+from langgraph_memory.outbox import Outbox
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.records import Change, Note, Record
 from langgraph_memory.retention import check_store, expiry_of_now, unexpired
@@ -59,6 +62,10 @@ class Verbs:
     _worker: Worker
     _asker: Asker | None
     _warm: bool
+    delivery: Delivery | None
+    """What keeps, and delivers later, what cannot be saved while the store's server is away."""
+    _read_only: bool
+    _marks: Marks
     model: ChatModel | str | None
     keep_messages: bool
     message_ttl: float | None
@@ -90,6 +97,16 @@ class Verbs:
             )
         return self._store
 
+    @property
+    def has_store(self) -> bool:
+        """Whether it has a store of its own, or is bound to one."""
+        return self._store is not None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether all verbs that write are refused."""
+        return self._read_only or bool(getattr(self._store, "read_only", False))
+
     def using(self, store: BaseStore | None) -> Self:
         """Return this memory if it has a store of its own, else one that uses `store`."""
         if self._store is not None or store is None:
@@ -97,7 +114,14 @@ class Verbs:
         check_store(store, self.message_ttl)
         bound = copy(self)
         bound._store, bound._warm = store, False
+        if self.delivery is not None:
+            place_of(store)
         return bound
+
+    @property
+    def outbox(self) -> Outbox | None:
+        """The file of what waits for the store's server, if there is one."""
+        return None if self.delivery is None else self.delivery.outbox
 
     def warm_up(self) -> None:
         """Load now what the first call would wait for, where the store has such a thing."""
@@ -114,11 +138,14 @@ class Verbs:
     def close(self) -> None:
         """Finish the work in the background, and close the store if it can be closed.
 
-        What is not done within 30 seconds is logged, and left to the next turn of its thread.
+        What is not done within 30 seconds is logged, and left to the next turn of its thread. What
+        waits in the outbox stays there.
         """
         try:
             self._worker.drain(DRAIN_SECONDS)
         finally:
+            if self.delivery is not None:
+                self.delivery.close()
             close = getattr(self._store, "close", None)
             if close is not None:
                 close()
@@ -179,6 +206,11 @@ class Verbs:
     def _expired(self) -> datetime | None:
         """Until when what was said has expired by now."""
         return expiry_of_now(self.message_ttl, self.clock())
+
+    def _forget_waiting(self, owner: Owner) -> None:
+        """Delete what waits for the server; not under the owner's lock, which a delivery takes."""
+        if self.outbox is not None and owner.kind == "user":
+            self.outbox.erase(owner.id)
 
     def _write(self, ops: Sequence[PutOp]) -> None:
         for batch in batches(ops, self._hybrid):

@@ -14,6 +14,7 @@ from langgraph_memory.documents import Replacement
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.locks import DOCUMENT_LOCKS
 from langgraph_memory.operations import all_ops, batches, read_records
+from langgraph_memory.read_only import writes
 from langgraph_memory.records import Source
 from langgraph_memory.scope import Owner
 from langgraph_memory.verbs.base import Progress, Verbs
@@ -22,6 +23,7 @@ from langgraph_memory.verbs.base import Progress, Verbs
 class Documents(Verbs):
     """`add_document`."""
 
+    @writes
     def add_document(
         self,
         text: str | Path,
@@ -74,6 +76,7 @@ class Documents(Verbs):
                         on_progress(done, total)
         return replacement.row
 
+    @writes
     async def aadd_document(
         self,
         text: str | Path,

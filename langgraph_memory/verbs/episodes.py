@@ -10,6 +10,7 @@ from langgraph_memory.episodic import episode_hits, found_episode, messages_of, 
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.open_episode import OpenEpisode
 from langgraph_memory.operations import ALL, get_op, newest_op, put_op, read_record, read_records
+from langgraph_memory.read_only import writes
 from langgraph_memory.records import Change, Episode, Hit, Message, Outcome
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, writer
@@ -20,6 +21,7 @@ from langgraph_memory.verbs.reflecting import Reflecting
 class Episodes(Reading, Reflecting):
     """`log_episode`, `episode`, `rate_episode`, `recall_episodes`."""
 
+    @writes
     def log_episode(
         self,
         task: str,
@@ -70,6 +72,7 @@ class Episodes(Reading, Reflecting):
         )
         return self.keep_episode(episode)
 
+    @writes
     async def alog_episode(
         self,
         task: str,
@@ -103,6 +106,7 @@ class Episodes(Reading, Reflecting):
         )
         return await self.akeep_episode(episode)
 
+    @writes
     def keep_episode(self, episode: Episode) -> Episode:
         """Keep an episode, merged with what is kept of its turn: what `EpisodeRecorder` calls."""
         with OWNER_LOCKS.hold(episode.owner):
@@ -112,6 +116,7 @@ class Episodes(Reading, Reflecting):
         self._after_episode(episode)
         return episode
 
+    @writes
     async def akeep_episode(self, episode: Episode) -> Episode:
         """Async form of `keep_episode`."""
         async with OWNER_LOCKS.ahold(episode.owner):
@@ -151,6 +156,7 @@ class Episodes(Reading, Reflecting):
         arguments.episode(**given, now=self.clock(), redact=self.redact)  # type: ignore[arg-type]  # checked there
         return OpenEpisode(self.log_episode, self.alog_episode, self.clock, given)
 
+    @writes
     def rate_episode(
         self, id: str, score: float, *, user: str, outcome: Outcome | None = None, notes: str = ""
     ) -> Change[Episode]:
@@ -173,6 +179,7 @@ class Episodes(Reading, Reflecting):
         self._reflect_later(owner)
         return change
 
+    @writes
     async def arate_episode(
         self, id: str, score: float, *, user: str, outcome: Outcome | None = None, notes: str = ""
     ) -> Change[Episode]:

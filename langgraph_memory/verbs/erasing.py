@@ -15,6 +15,7 @@ from langgraph_memory.erasure import EVERYBODY, Erasure, is_beside, is_text, nam
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import all_ops, lying_in
+from langgraph_memory.read_only import writes
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import Owner
 from langgraph_memory.sessions import Sessions
@@ -27,6 +28,7 @@ from langgraph_memory.verbs.base import Verbs
 class Erasing(Verbs):
     """`erase`."""
 
+    @writes
     def erase(
         self,
         *,
@@ -68,6 +70,8 @@ class Erasing(Verbs):
             )
         erasure = Erasure(owners, self._hybrid)
         discard_work(erasure.users, self.store)
+        for owner in owners:
+            self._forget_waiting(owner)
         before = self._count_beside(owners)
         if sessions is not None:
             self._erase_threads(erasure, sessions)
@@ -80,6 +84,7 @@ class Erasing(Verbs):
         files = self._overwrite(erasure, sessions, later)
         return erasure.receipt((before, self._count_beside(owners)), files, _not_in_files(sessions))
 
+    @writes
     async def aerase(
         self,
         *,
@@ -170,7 +175,8 @@ class Erasing(Verbs):
         return sum(len(lying_in(ns, items)) for ns, items in zip(beside, found, strict=True))
 
     def _overwrite(self, erasure: Erasure, sessions: Sessions | None, later: bool) -> Overwritten:
-        files = () if sessions is None else sessions.files
+        files = [] if sessions is None else [*sessions.files]
+        files += [] if self.outbox is None else [self.outbox.path]
         if (store := self._erasing_store) is not None:
             done = store.overwrite(erasure.users, erasure.sought, files, later=later)
         else:

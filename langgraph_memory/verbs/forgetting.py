@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
 from langgraph_memory import arguments, listing, retelling
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.operations import Deletion, all_ops, forget_ops, read_records
+from langgraph_memory.read_only import writes
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import TYPES, Owner, writer
 from langgraph_memory.store.rows import Namespace
@@ -17,6 +19,7 @@ from langgraph_memory.verbs.base import Verbs
 class Forgetting(Verbs):
     """`forget`."""
 
+    @writes
     def forget(
         self,
         id: str | None = None,
@@ -45,7 +48,8 @@ class Forgetting(Verbs):
                 the messages that it comes from, the answers to them, the episodes of their turns,
                 lessons that rest on nothing else, what says the same in the same words. A record of
                 another type takes along what says the same, and notes that rest on it alone.
-            everything: All that the memory of the user, project or agent holds.
+            everything: All that the memory of the user, project or agent holds, and what of the
+                user waits in the outbox.
             project: A project whose records, instead of the user's.
             agent: An agent whose records, instead of the user's.
 
@@ -54,6 +58,8 @@ class Forgetting(Verbs):
         """
         text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
         owner = writer(user, project, agent)
+        if everything:
+            self._forget_waiting(owner)
         with ExitStack() as held:
             for each in _touched(owner, user, sources):
                 held.enter_context(OWNER_LOCKS.hold(each))
@@ -66,6 +72,7 @@ class Forgetting(Verbs):
             self._write(forget_ops(gone))
         return listing.receipt(gone, also)
 
+    @writes
     async def aforget(
         self,
         id: str | None = None,
@@ -81,6 +88,8 @@ class Forgetting(Verbs):
         """Async form of `forget`."""
         text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
         owner = writer(user, project, agent)
+        if everything:
+            await asyncio.to_thread(self._forget_waiting, owner)
         async with AsyncExitStack() as held:
             for each in _touched(owner, user, sources):
                 await held.enter_async_context(OWNER_LOCKS.ahold(each))
@@ -94,7 +103,7 @@ class Forgetting(Verbs):
         return listing.receipt(gone, also)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
-        deletion = Deletion(owner, self._hybrid)
+        deletion = Deletion(owner)
         while True:
             listed = self.store.batch([deletion.list_op])[0]
             ops = deletion.delete_ops(deletion.items(self.store.batch(deletion.read_ops(listed))))
@@ -103,7 +112,7 @@ class Forgetting(Verbs):
             self._write(ops)
 
     async def _aforget_everything(self, owner: Owner) -> Receipt:
-        deletion = Deletion(owner, self._hybrid)
+        deletion = Deletion(owner)
         while True:
             listed = (await self.store.abatch([deletion.list_op]))[0]
             ops = deletion.delete_ops(

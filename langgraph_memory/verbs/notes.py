@@ -16,6 +16,7 @@ from langgraph_memory.operations import (
     neighbours,
     refuse_duplicate,
 )
+from langgraph_memory.read_only import writes
 from langgraph_memory.reconcile import edited, plan, signed
 from langgraph_memory.records import Change, Kind, Note
 from langgraph_memory.scope import check_id, writer
@@ -26,6 +27,7 @@ from langgraph_memory.versions import Decision
 class Notes(Verbs):
     """`remember`, `edit`, `pin`; `history`, `facts`, `undo`, `restore`; `approve`, `reject`."""
 
+    @writes
     def remember(
         self,
         text: str,
@@ -84,6 +86,7 @@ class Notes(Verbs):
             self._write(change_ops(changes))
         return changes[0]
 
+    @writes
     async def aremember(
         self,
         text: str,
@@ -121,6 +124,7 @@ class Notes(Verbs):
             await self._awrite(change_ops(changes))
         return changes[0]
 
+    @writes
     def edit(
         self,
         id: str,
@@ -172,6 +176,7 @@ class Notes(Verbs):
             self._write(change_ops([change]))
         return change
 
+    @writes
     async def aedit(
         self,
         id: str,
@@ -233,6 +238,7 @@ class Notes(Verbs):
         """Async form of `facts`."""
         return versions.facts(await self._anotes(writer(user, project, agent)), self.clock())
 
+    @writes
     def restore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
@@ -246,12 +252,14 @@ class Notes(Verbs):
         """
         return self._decide(writer(user, project, agent), _by(user, versions.restored, id))
 
+    @writes
     async def arestore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `restore`."""
         return await self._adecide(writer(user, project, agent), _by(user, versions.restored, id))
 
+    @writes
     def undo(
         self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
@@ -275,6 +283,7 @@ class Notes(Verbs):
         """
         return self._decide(writer(user, project, agent), _by(user, versions.undone, change_id))
 
+    @writes
     async def aundo(
         self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
@@ -283,6 +292,7 @@ class Notes(Verbs):
             writer(user, project, agent), _by(user, versions.undone, change_id)
         )
 
+    @writes
     def pin(
         self,
         id: str,
@@ -299,6 +309,7 @@ class Notes(Verbs):
         """
         return self.edit(id, user=user, pinned=pinned, project=project, agent=agent)
 
+    @writes
     async def apin(
         self,
         id: str,
@@ -311,6 +322,7 @@ class Notes(Verbs):
         """Async form of `pin`."""
         return await self.aedit(id, user=user, pinned=pinned, project=project, agent=agent)
 
+    @writes
     def approve(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
@@ -323,12 +335,14 @@ class Notes(Verbs):
         """
         return self._decide(writer(user, project, agent), _by(user, versions.approved, id))
 
+    @writes
     async def aapprove(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `approve`."""
         return await self._adecide(writer(user, project, agent), _by(user, versions.approved, id))
 
+    @writes
     def reject(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
@@ -339,6 +353,7 @@ class Notes(Verbs):
         """
         return self._decide(writer(user, project, agent), _by(user, versions.rejected, id))
 
+    @writes
     async def areject(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:

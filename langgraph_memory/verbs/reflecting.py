@@ -12,6 +12,7 @@ from langgraph_memory.background import Key, Work
 from langgraph_memory.errors import ModelError
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.operations import read_records
+from langgraph_memory.read_only import writes
 from langgraph_memory.records import Change, Episode
 from langgraph_memory.reflection import PER_CALL, Reflected, Reflection
 from langgraph_memory.scope import Owner
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 class Reflecting(Verbs):
     """`reflect`, and what is called after each episode."""
 
+    @writes
     def reflect(self, *, user: str, since: datetime | None = None) -> list[Change]:
         """Draw lessons from all episodes that were not looked at yet.
 
@@ -50,6 +52,7 @@ class Reflecting(Verbs):
                 changes += self._reflect(owner, episodes)
         return changes
 
+    @writes
     async def areflect(self, *, user: str, since: datetime | None = None) -> list[Change]:
         """Async form of `reflect`."""
         _ = self._chat

@@ -17,14 +17,17 @@ from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
+from langgraph_memory.marks import Mark, Place
 from langgraph_memory.operations import (
     change_ops,
+    edit_op,
     mark_read_ops,
     message_ids,
     on_request,
     put_op,
 )
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
+from langgraph_memory.read_only import writes
 from langgraph_memory.reconcile import signed
 from langgraph_memory.records import Change, Episode, Kind, Message
 from langgraph_memory.retention import message_ops, unexpired
@@ -37,6 +40,7 @@ logger = logging.getLogger(__name__)
 class Turns(Episodes):
     """`log_turn`, `extract`, `pending`, and what the nodes call after each turn."""
 
+    @writes
     def log_turn(
         self,
         messages: object,
@@ -67,7 +71,14 @@ class Turns(Episodes):
         Returns:
             The records that were written: of messages that were not kept before, or were edited.
         """
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
+        log = arguments.log(
+            messages,
+            user=user,
+            thread_id=thread_id,
+            at=at,
+            episode=episode,
+            mark_of=self._mark_of,
+        )
         if episode is None:
             return self._log(log)
         with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
@@ -79,11 +90,16 @@ class Turns(Episodes):
         salt, *found = self.store.batch(
             [erased_marks.salt_op(), *log.read_ops(), *_episode_op(episode)]
         )
+        if log.is_stale(found):
+            return self._log(log.anew(), episode)
         erased = self._erased(salt, log.owner, log.ids)
         written = log.records(found, self.clock(), self.redact, erased)
-        self._write(self._turn_ops(written, episode, found))
+        edit = log.edit(written)
+        self._write(self._turn_ops(log.owner, written, edit, episode, found))
+        self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
+    @writes
     async def alog_turn(
         self,
         messages: object,
@@ -94,7 +110,14 @@ class Turns(Episodes):
         episode: Episode | None = None,
     ) -> list[Message]:
         """Async form of `log_turn`."""
-        log = arguments.log(messages, user=user, thread_id=thread_id, at=at, episode=episode)
+        log = arguments.log(
+            messages,
+            user=user,
+            thread_id=thread_id,
+            at=at,
+            episode=episode,
+            mark_of=self._mark_of,
+        )
         if episode is None:
             return await self._alog(log)
         async with OWNER_LOCKS.ahold(episode.owner):  # what is kept of its turn may be judged now
@@ -106,16 +129,33 @@ class Turns(Episodes):
         salt, *found = await self.store.abatch(
             [erased_marks.salt_op(), *log.read_ops(), *_episode_op(episode)]
         )
+        if log.is_stale(found):
+            return await self._alog(log.anew(), episode)
         erased = await self._aerased(salt, log.owner, log.ids)
         written = log.records(found, self.clock(), self.redact, erased)
-        await self._awrite(self._turn_ops(written, episode, found))
+        edit = log.edit(written)
+        await self._awrite(self._turn_ops(log.owner, written, edit, episode, found))
+        self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
     def _turn_ops(
-        self, messages: list[Message], episode: Episode | None, found: Sequence[Any]
+        self,
+        owner: Owner,
+        messages: list[Message],
+        edit: str | None,
+        episode: Episode | None,
+        found: Sequence[Any],
     ) -> Sequence[PutOp]:
         ops = message_ops(messages, self._expired, self.clock())
+        ops += [] if edit is None else [edit_op(owner, edit)]
         return ops if episode is None else [*ops, put_op(episodic.with_kept(episode, found[-1]))]
+
+    def _mark_of(self, owner: Owner, thread_id: str) -> Mark:
+        """Return what is known to be kept of a thread."""
+        return self._marks.get(self._place(owner, thread_id))
+
+    def _place(self, owner: Owner, thread_id: str) -> Place:
+        return Place(id(self.store), owner, thread_id)
 
     def is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Whether somebody has deleted a message, so that no episode is to say what it said."""
@@ -152,6 +192,7 @@ class Turns(Episodes):
 
     # -- notes out of what was said --
 
+    @writes
     def extract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Extract notes from all that was said and not looked through yet.
 
@@ -178,6 +219,7 @@ class Turns(Episodes):
                     changes += self._process(left.batch()).changes
         return changes
 
+    @writes
     async def aextract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Async form of `extract`."""
         _ = self._chat
@@ -199,6 +241,7 @@ class Turns(Episodes):
         threads = await self._athreads(writer(user))
         return {thread.thread_id: thread.turns for thread in threads}
 
+    @writes
     def process_turn(self, user: str, thread_id: str) -> Processed:
         """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
 
@@ -217,6 +260,7 @@ class Turns(Episodes):
             except ModelError as error:
                 return self._not_extracted(error)
 
+    @writes
     async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
         """Async form of `process_turn`."""
         if self._asker is None:
@@ -290,6 +334,7 @@ class Turns(Episodes):
             await self._awrite(settled.ops)
         return settled.processed
 
+    @writes
     def keep_proposed(
         self,
         texts: Sequence[str],
@@ -328,6 +373,7 @@ class Turns(Episodes):
             self._write(last_of_each(change_ops(changes)))
         return changes
 
+    @writes
     async def akeep_proposed(
         self,
         texts: Sequence[str],
@@ -353,11 +399,13 @@ class Turns(Episodes):
 
     # -- in the background --
 
+    @writes
     def process_later(self, user: str, thread_id: str) -> None:
         """Let a thread be processed in the background; turns that come together share a call."""
         key = Key(user, thread_id, id(self.store))
         self._worker.submit(key, lambda: self._process_thread(user, thread_id))
 
+    @writes
     async def aprocess_later(self, user: str, thread_id: str) -> None:
         """Async form of `process_later`."""
         key = Key(user, thread_id, id(self.store))

@@ -14,6 +14,7 @@ from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.merging import Comparison, Merge, MergeAnswer, Question
 from langgraph_memory.operations import OWNERS, change_ops, owners_of
+from langgraph_memory.read_only import check_writable
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner
 from langgraph_memory.verbs.base import Progress
@@ -62,6 +63,8 @@ class Upkeep(Documents):
         Raises:
             ConfigurationError: If there is no model of the name that was given.
         """
+        if not dry_run:
+            check_writable(self, "consolidate")
         owner = arguments.consolidated(user, project, agent, max_notes)
         checks.progress(on_progress)
         owners = [owner] if owner else owners_of(self.store.batch([OWNERS])[0])
@@ -86,6 +89,8 @@ class Upkeep(Documents):
         on_progress: Progress | None = None,
     ) -> list[Change]:
         """Async form of `consolidate`."""
+        if not dry_run:
+            check_writable(self, "consolidate")
         owner = arguments.consolidated(user, project, agent, max_notes)
         checks.progress(on_progress)
         owners = [owner] if owner else owners_of((await self.store.abatch([OWNERS]))[0])

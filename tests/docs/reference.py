@@ -40,7 +40,14 @@ PAGES = (
         "the first argument all are keywords. Any of them raises a `ConfigurationError` for an "
         "argument that it cannot take, and a `StoreError` where the store fails; what else may go "
         "wrong is said with each. Times that are given or returned are aware.",
-        ("Memory", "OpenEpisode", "redaction.redact_secrets", "redaction.redactor"),
+        (
+            "Memory",
+            "OpenEpisode",
+            "Outbox",
+            "deliver_outbox",
+            "redaction.redact_secrets",
+            "redaction.redactor",
+        ),
     ),
     Page(
         "records",
@@ -57,6 +64,7 @@ PAGES = (
             "Extraction",
             "Change",
             "Receipt",
+            "Backup",
             "Candidate",
             "Rating",
         ),
@@ -145,6 +153,7 @@ PAGES = (
             "ThreadOwnerError",
             "StoreError",
             "StoreLockedError",
+            "StoreAwayError",
         ),
     ),
     Page(

@@ -84,7 +84,7 @@ def not_recalled(memory: Memory, user: str) -> list[str]:
     for record in records(memory, user):
         if isinstance(record, Note | Message) and getattr(record, "status", "active") == "active":
             hits = memory.recall(record.text, user=user).hits
-            if not hits or hits[0].text != record.text:
+            if record.text not in [hit.text for hit in hits]:
                 missed.append(f"not recalled: {record.text}")
             if memory.get(record.id, user=user) != record:
                 missed.append(f"not read by its id: {record.text}")

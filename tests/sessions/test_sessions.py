@@ -12,7 +12,7 @@ import sys
 import tempfile
 import textwrap
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -137,6 +137,38 @@ def test_reading_while_a_listing_is_half_done_does_not_deadlock(sessions: Sessio
         found = pool.submit(sessions.checkpointer.get_tuple, config).result(timeout=30)
     assert found is not None
     assert found.checkpoint["id"] == newest.checkpoint["id"]
+
+
+async def test_a_listing_of_no_thread_has_all_of_the_runs_user_and_of_nobody_else(
+    sessions: Sessions, do: Do
+) -> None:
+    listed: list[tuple[Any, Any]] = []
+
+    async def look(state: MessagesState) -> dict[str, Any]:
+        for options in ({"filter": {"source": "loop"}}, {"limit": 3}):
+            found = await do(sessions.checkpointer, "list", None, **options)
+            ids = [
+                (each.config["configurable"]["thread_id"], each.checkpoint["id"]) for each in found
+            ]
+            listed.append((options, ids))
+        return {}
+
+    looking: Graph = (
+        StateGraph(MessagesState).add_node("look", look).add_edge(START, "look").compile()
+    )
+    graph = chat(sessions)
+    for user, thread in (("ana", "a"), ("bo", "b"), ("ana", "c"), ("ana", "a")):
+        graph.invoke(say("hello"), sessions.config(user=user, thread_id=thread))
+    run = sessions.config(user="ana", thread_id="now")
+    await looking.ainvoke(say("what was there?"), run)
+
+    (_, loops), (_, newest) = listed
+    assert {thread for thread, _ in loops} == {"a", "c"}
+    assert [id for _, id in loops] == sorted((id for _, id in loops), reverse=True)
+    assert newest == sorted(newest, key=lambda each: each[1], reverse=True)
+    assert [thread for thread, _ in newest] == ["a"] * 3
+    with pytest.raises(MissingUserError):
+        await do(sessions.checkpointer, "list", None, filter={"source": "loop"})
 
 
 async def test_time_travel_from_a_snapshot_needs_no_further_config(
@@ -883,3 +915,38 @@ async def test_the_saver_passes_the_conformance_suite_of_langgraph(place: Place)
     report = await conformance.validate(registered)
     failures = [failure for result in report.results.values() for failure in result.failures]
     assert report.passed_all_base(), failures
+
+
+# -- files that are gone --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(b"")])
+@pytest.mark.parametrize("marked", ["by the first thread", "when they were opened again"])
+async def test_a_lost_file_of_threads_is_refused_and_can_be_put_back(
+    tmp_path: Path, do: Do, lose: Callable[[Path], object], marked: str
+) -> None:
+    file, mark = tmp_path / "sessions.sqlite", tmp_path / "sessions.sqlite.written"
+    with open_sessions(tmp_path) as sessions:
+        await do(chat(sessions), "invoke", say("red"), sessions.config(user="ana", thread_id="t"))
+    if marked == "when they were opened again":  # as by a version that left no mark
+        mark.unlink()
+        open_sessions(tmp_path).list("ana")
+    backup = file.read_bytes()
+    lose(file)
+    with pytest.raises(StoreError, match=r"held threads.*back from a backup.*delete .*written"):
+        open_sessions(tmp_path).list("ana")
+    file.write_bytes(backup)
+    with open_sessions(tmp_path) as sessions:
+        assert [session.thread_id for session in sessions.list("ana")] == ["t"]
+    file.unlink()
+    mark.unlink()
+    with open_sessions(tmp_path) as sessions:
+        assert sessions.list("ana") == []
+
+
+def test_a_file_in_which_no_thread_was_begun_is_no_loss(tmp_path: Path) -> None:
+    with open_sessions(tmp_path) as sessions:
+        assert sessions.list("ana") == []
+    (tmp_path / "sessions.sqlite").write_bytes(b"")
+    with open_sessions(tmp_path) as sessions:
+        assert sessions.list("ana") == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sqlite3
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +15,7 @@ import chromadb
 from langgraph.store.base import Item, PutOp
 
 from langgraph_memory import Memory
-from tests.store.support import open_store
+from tests.store.support import EMBED, open_store
 
 Pipe = Any  # multiprocessing's Connection, which takes no parameters when it runs
 
@@ -154,3 +156,30 @@ def write_some(pipe: Pipe, path: str, name: str, count: int) -> None:
         pipe.send("done")
         pipe.recv()
         pipe.send(sorted(item.key for item in store.search(("w",), query="moka", limit=1_000)))
+
+
+def keep_writing(pipe: Pipe, directory: str) -> None:
+    """Put, replace and delete items, and say how many are put, until the parent hangs up."""
+    with open_store(directory, index={"embed": EMBED, "fields": ["t"]}, embed=None) as store:
+        filling = [PutOp(("filled",), f"k{i}", {"t": f"word{i}"}) for i in range(900)]
+        store.batch(filling)
+        number = 0
+        with suppress(EOFError, BrokenPipeError):
+            while not pipe.poll() or pipe.recv() is not None:
+                store.put(("live",), f"k{number}", {"t": f"term{number}"})
+                store.put(("changing",), "k", {"t": f"term{number}"})
+                if number:
+                    store.delete(("live",), f"k{number - 1}")
+                number += 1
+                pipe.send(number)
+        pipe.send(sorted((item.key, item.value["t"]) for item in store.search((), limit=5_000)))
+
+
+def die_in_a_transaction(pipe: Pipe, database: str) -> None:
+    """Change rows of Chroma's in a transaction that is not committed, and be killed."""
+    connection = sqlite3.connect(database, isolation_level=None)
+    connection.execute("PRAGMA cache_size = 1")  # so that changes get into the file
+    connection.execute("BEGIN")
+    connection.execute("UPDATE embedding_metadata SET string_value = '[]' WHERE key = 'part'")
+    pipe.send(None)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -21,6 +21,7 @@ from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.store.chroma_rows import COLLECTION
 from langgraph_memory.store.client import persistent_client
 from langgraph_memory.store.maintenance import reembed
+from langgraph_memory.store.room import Room
 from langgraph_memory.testing import HashingEmbeddings
 from tests.store.support import Child
 
@@ -143,7 +144,7 @@ def die_while_replacing(pipe: Any, path: str, step: str) -> None:
             os._exit(1)
 
     dying = Dying(client, after=step == "deleted") if step in ("complete", "deleted") else client
-    rebuild.rebuild(dying, fingerprint, rebuild.copied, progress)
+    rebuild.rebuild(dying, fingerprint, rebuild.copied, progress, Room(Path(path)))
     os._exit(1)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from langgraph.store.sqlite import SqliteStore
 
 from langgraph_memory.store.filters import ExtendedFilter, check_filter, matches
 
@@ -40,7 +41,14 @@ VALUE: dict[str, Any] = {
         ({"kind": "fact", "n": 3}, True),
         ({"kind": "fact", "n": 4}, False),
         ({"a.b": "dotted"}, True),
-        ({"more.deep.n": 7}, False),
+        ({"more.deep.n": 7}, True),
+        ({"more.deep.n": {"$gt": 6}}, True),
+        ({"more.deep": {"n": 8}}, False),
+        ({"more.deep.missing": None}, True),
+        ({"kind.deep": 1}, False),
+        ({"more.deep.n.deeper": None}, True),
+        ({"more": {"deep.n": 7}}, True),
+        ({"a.b": {"$ne": "dotted"}}, False),
         ({"kind": {"$eq": "fact"}}, True),
         ({"kind": {"$ne": "fact"}}, False),
         # absent is None
@@ -285,3 +293,24 @@ def test_a_plain_filter_does_not_have_them_and_says_who_has(condition: dict[str,
 def test_an_extended_filter_refuses_what_makes_no_sense(condition: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"takes|unsupported"):
         check_filter(ExtendedFilter(kind=condition))
+
+
+LABELS = st.sampled_from(["a", "b", "c-1", "0"])
+TREES = st.recursive(
+    st.sampled_from(["x", "y", 1]), lambda inner: st.dictionaries(LABELS, inner, max_size=3)
+)
+
+
+@given(
+    st.dictionaries(LABELS, TREES, max_size=3),
+    st.lists(LABELS, min_size=1, max_size=3),
+    st.sampled_from(["x", 1, None]),
+)
+def test_a_path_means_what_it_means_for_langgraphs_store_of_sqlite(
+    value: dict[str, Any], path: list[str], wanted: str | int | None
+) -> None:
+    with SqliteStore.from_conn_string(":memory:") as store:
+        store.setup()
+        store.put(("a",), "k", value)
+        found = store.search(("a",), filter={".".join(path): wanted})
+    assert matches(value, {".".join(path): wanted}) is bool(found)

@@ -19,9 +19,9 @@ from langgraph_memory.store.rows import (
     encode_value,
     item_rows,
     items_from_rows,
-    namespace_of,
     namespace_row,
     part_of,
+    read_namespace,
     row_id,
     tombstone,
 )
@@ -44,7 +44,7 @@ def test_no_two_rows_have_the_same_id(one: Any, other: Any) -> None:
 @given(NAMESPACES, NAMESPACES)
 def test_no_two_namespaces_have_the_same_part(one: Any, other: Any) -> None:
     assert (part_of(one) == part_of(other)) is (one == other)
-    assert namespace_of(part_of(one)) == one
+    assert read_namespace({"part": part_of(one)}) == one
 
 
 @pytest.mark.parametrize(

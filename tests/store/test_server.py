@@ -22,8 +22,13 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory import Memory
-from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError, StoreError
-from langgraph_memory.store import server, vector_clock
+from langgraph_memory.errors import (
+    ConfigurationError,
+    EmbedderMismatchError,
+    StoreAwayError,
+    StoreError,
+)
+from langgraph_memory.store import vector_clock
 from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.store.rows import Namespace, row_id
 from langgraph_memory.store.vector_clock import clock_of
@@ -60,12 +65,6 @@ def another(chroma: ChromaServer) -> Iterator[Open]:
             return opened.enter_context(ChromaStore(client=client, **options))
 
         yield open_another
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give up on a server at the first attempt."""
-    monkeypatch.setattr(server, "RETRY_SECONDS", 0)
 
 
 def ask(child: Child, method: str, *args: Any, **kwargs: Any) -> Any:
@@ -419,11 +418,10 @@ def test_a_call_whose_answer_is_lost_is_repeated_and_seen_by_others_again(
         assert [item.value["n"] for item in store.search(("a",))] == [1]
 
 
-@pytest.mark.usefixtures("impatient")
 def test_a_write_that_failed_and_lands_late_is_noticed(
     another: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = another()
+    ours = another(patience=0)
     ours.put(("a",), "k", {"n": 1})
     opened: Any = ours._open._rows
     sent: list[Any] = []
@@ -493,16 +491,16 @@ def test_no_acknowledged_item_is_missing_after_the_server_was_killed_under_load(
 
 
 async def test_calls_wait_for_a_server_and_say_how_to_start_one_that_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     chroma = ChromaServer(tmp_path)
     opening = asyncio.create_task(asyncio.to_thread(open_store, chroma.url))
     try:
         chroma.start()
-        async with await opening as store:
+        await asyncio.to_thread((await opening).close)
+        async with open_store(chroma.url, patience=0) as store:
             store.put(("a",), "k", {"n": 1})
             chroma.kill()
-            monkeypatch.setattr(server, "RETRY_SECONDS", 0)
             for method, *arguments in (
                 ("put", ("a",), "l", {"n": 2}),
                 ("get", ("a",), "k"),
@@ -510,14 +508,14 @@ async def test_calls_wait_for_a_server_and_say_how_to_start_one_that_is_gone(
                 ("list_namespaces",),
                 ("delete", ("a",), "k"),
             ):
-                with pytest.raises(StoreError, match=rf"{chroma.url}.*`chroma run --path"):
+                with pytest.raises(StoreAwayError, match=rf"{chroma.url}.*`chroma run --path"):
                     getattr(store, method)(*arguments)
-                with pytest.raises(StoreError, match=rf"{chroma.url}.*`chroma run --path"):
+                with pytest.raises(StoreAwayError, match=rf"{chroma.url}.*`chroma run --path"):
                     await getattr(store, f"a{method}")(*arguments)
     finally:
         chroma.kill()
-    with pytest.raises(StoreError, match=rf"{chroma.url}.*`chroma run --path"):
-        open_store(chroma.url)
+    with pytest.raises(StoreAwayError, match=rf"{chroma.url}.*`chroma run --path"):
+        open_store(chroma.url, patience=0)
 
 
 # -- opening --------------------------------------------------------------------------------------
@@ -528,7 +526,7 @@ async def test_calls_wait_for_a_server_and_say_how_to_start_one_that_is_gone(
     ["http://", "https://:8000", "http://host:port", "http://host:0", "http://me:secret@host:8000"],
 )
 def test_what_is_not_the_url_of_a_server_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"http://host:port.*HttpClient") as refused:
+    with pytest.raises(ConfigurationError, match=r"http://host:port.*headers=") as refused:
         open_store(url)
     assert "secret" not in str(refused.value)
 
