@@ -387,7 +387,8 @@ class Deletion:
         return [
             item
             for namespace, items in zip(self.namespaces, results, strict=True)
-            for item in lying_in(namespace, items)
+            for item in items
+            if tuple(item.namespace) == namespace
         ]
 
     def delete_ops(self, items: Sequence[Any]) -> list[PutOp]:

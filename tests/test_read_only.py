@@ -41,6 +41,7 @@ WRITING: dict[str, Callable[[str], Any]] = {
     "approve": lambda id: ([id], USER),
     "reject": lambda id: ([id], USER),
     "forget": lambda id: ([id], USER),
+    "erase": lambda id: ([], {**USER, "sessions": None}),
     "add_document": lambda id: (["Tea is green"], {**USER, "source": "tea.txt"}),
     "log_episode": lambda id: (["Brew tea"], USER),
     "keep_episode": lambda id: ([None], {}),

@@ -20,6 +20,7 @@ from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
 from langgraph_memory.store.client import persistent_client, settings
 from langgraph_memory.store.collection import Collection, DirectoryCollection
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
+from langgraph_memory.store.erasing import finish_erasure
 from langgraph_memory.store.folder import Folder, try_to_note_whole
 from langgraph_memory.store.folder_collection import FolderCollection
 from langgraph_memory.store.folder_rows import FolderRows
@@ -71,7 +72,9 @@ def _owned(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
             make_ready(lock, embedder)
             return persistent_client(directory)
 
-        client = opening.enter_context(closing(reopen()))
+        make_ready(lock, embedder)
+        finish_erasure(lock)
+        client = opening.enter_context(closing(persistent_client(directory)))
         written = (directory / DATABASE).stat().st_mtime_ns
         rows = LocalRows(
             client,

@@ -171,8 +171,12 @@ class Erasing(Verbs):
         if (store := self._erasing_store) is not None:
             return store.count_beside([ns for ns in listed if not is_beside(ns, owners)])
         beside = [ns for ns in listed if is_beside(ns, owners)]
-        found: list[Any] = self.store.batch(all_ops(beside, self._hybrid))
-        return sum(len(lying_in(ns, items)) for ns, items in zip(beside, found, strict=True))
+        found: list[Any] = self.store.batch(all_ops(beside, hybrid=False))
+        return sum(
+            tuple(item.namespace) == namespace
+            for namespace, items in zip(beside, found, strict=True)
+            for item in items
+        )
 
     def _overwrite(self, erasure: Erasure, sessions: Sessions | None, later: bool) -> Overwritten:
         files = [] if sessions is None else [*sessions.files]
