@@ -75,7 +75,8 @@ class Erasure:
     def saw_sessions(self, sessions: Sequence[Session]) -> None:
         """Note threads that are deleted."""
         for session in sessions:
-            self.pieces.update(pieces_of_text(session.title or ""))
+            for text in (session.thread_id, session.title or ""):
+                self.pieces.update(pieces_of_text(text))
         if sessions:
             self.counts["session"] += len(sessions)
 

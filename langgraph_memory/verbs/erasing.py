@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -181,18 +180,14 @@ class Erasing(Verbs):
     def _overwrite(self, erasure: Erasure, sessions: Sessions | None, later: bool) -> Overwritten:
         files = [] if sessions is None else [*sessions.files]
         files += [] if self.outbox is None else [self.outbox.path]
+        if sessions is not None:
+            sessions.scour()  # pages keep old bytes between rows, also where rows are overwritten
         if (store := self._erasing_store) is not None:
             done = store.overwrite(erasure.users, erasure.sought, files, later=later)
         else:
             found = search(None, files, erasure.sought)
             done = Overwritten(found, elsewhere=f"a {type(self.store).__name__}")
-        theirs = {str(file.resolve()) for file in files}
-        if sessions is None or theirs.isdisjoint(done.found):
-            return done
-        # Pages keep old bytes between rows where an earlier version or a plain saver wrote.
-        sessions.scour()
-        left = {file: count for file, count in done.found.items() if file not in theirs}
-        return replace(done, found={**left, **search(None, files, erasure.sought)})
+        return done
 
 
 def _not_in_files(sessions: Sessions | None) -> list[str]:
