@@ -15,6 +15,7 @@ from pathlib import Path
 
 from langgraph.store.base import BaseStore
 
+from langgraph_memory.durable import flush_folder
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.sessions import Sessions, open_sessions
 from langgraph_memory.sqlite_guard import FILE_NAME
@@ -91,7 +92,7 @@ def _half_made(target: Path) -> Iterator[Path]:
         if target.is_dir():
             target.rmdir()
         content.rename(target)
-        _flush_folder(target.parent)
+        flush_folder(target.parent)
     except OSError as error:
         raise StoreError(f"the backup {target} cannot be made: {error}") from error
     finally:
@@ -119,16 +120,6 @@ def _flush(place: Path) -> int:
                 os.fsync(opened.fileno())
             size += file.stat().st_size
         else:
-            _flush_folder(file)
-    _flush_folder(place)
+            flush_folder(file)
+    flush_folder(place)
     return size
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "nt":  # Windows does not open folders
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -7,10 +7,9 @@ mark yet. A beginning that was interrupted has none, and is begun again.
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
+from langgraph_memory.durable import write_durably
 from langgraph_memory.errors import StoreError
 
 _TEXT = """\
@@ -38,26 +37,7 @@ def leave_mark(database: Path) -> None:
     mark = mark_of(database)
     if mark.exists():
         return
-    half = mark.with_name(f"{mark.name}.new")
     try:
-        with half.open("w", encoding="utf-8") as file:
-            file.write(_TEXT.format(name=database.name))
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(mark)
-        _sync(mark.parent)
+        write_durably(mark, _TEXT.format(name=database.name))
     except OSError as error:
-        with suppress(OSError):
-            half.unlink()
         raise StoreError(f"cannot write {mark}: {error}. Nothing else was written") from error
-
-
-def _sync(folder: Path) -> None:
-    """Put the names in a folder on the disk; Windows does it by itself."""
-    if os.name == "nt":
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

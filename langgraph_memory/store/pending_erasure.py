@@ -6,10 +6,10 @@ Their records are gone by then. So the file holds their ids, as long as it is th
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from langgraph_memory.durable import write_durably
 from langgraph_memory.errors import StoreError
 from langgraph_memory.store.holdings import PENDING
 
@@ -30,13 +30,8 @@ def add_pending(directory: Path, users: Sequence[str]) -> None:
         StoreError: If it cannot be written.
     """
     noted = list(dict.fromkeys([*pending_users(directory), *users]))
-    new = directory / f"{PENDING}.new"
     try:
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(noted, file)  # escaped: any id can be written
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(directory / PENDING)
+        write_durably(directory / PENDING, json.dumps(noted))  # escaped: any id can be written
     except OSError as error:
         raise StoreError(f"cannot write {directory / PENDING}: {error}") from error
 

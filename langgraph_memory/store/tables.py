@@ -1,4 +1,6 @@
-"""What Chroma's own tables in SQLite say of a collection, read without starting Chroma."""
+"""Chroma's own tables in SQLite, without starting Chroma: what they say of a collection, and what
+is taken back of a write that failed.
+"""
 
 from __future__ import annotations
 
