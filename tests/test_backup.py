@@ -187,6 +187,10 @@ def test_what_is_there_is_never_touched(memory: Memory, tmp_path: Path) -> None:
     for taken in (target, tmp_path / "memory", Path(__file__)):
         with pytest.raises(ConfigurationError, match="is there already"):
             memory.backup(taken)
+    with pytest.raises(ConfigurationError, match="own folder"):
+        memory.backup(tmp_path / "memory" / "backup")
+    with pytest.raises(ConfigurationError, match="path of a folder"):
+        memory.backup(3)  # type: ignore[arg-type]
     assert sorted(target.rglob("*")) == there
     lock = DirectoryLock(tmp_path / ".other.partial")
     lock.acquire()
