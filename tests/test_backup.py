@@ -266,3 +266,13 @@ def test_only_a_folder_is_backed_up(tmp_path: Path) -> None:
             with pytest.raises(ConfigurationError, match="sessions="):
                 Memory(opened(tmp_path / "m")).backup(tmp_path / "b", sessions="x")  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_a_backup_that_has_lost_its_database_is_not_begun_anew(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.remember("Drinks decaf", **USER)
+    made = memory.backup(tmp_path / "backup")
+    (made.path / "chroma.sqlite3").unlink()
+    with pytest.raises(StoreError, match=r"chroma\.sqlite3"):
+        opened(made.path)
