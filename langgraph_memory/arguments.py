@@ -355,7 +355,7 @@ def forgotten(
 def erased(user: object, later: object) -> list[Owner]:
     """Return whom to erase, each once."""
     checks.flag("later", later)
-    several = isinstance(user, Iterable) and not isinstance(user, str)
+    several = isinstance(user, Iterable) and not isinstance(user, (str, bytes, bytearray))
     users = list(user) if several else [user]  # type: ignore[call-overload]
     if not users:
         raise ConfigurationError("user= names nobody to erase")

@@ -45,7 +45,15 @@ def back_up(store: BaseStore, path: str | Path, sessions: Sessions | None) -> Ba
         )
     if sessions is not None and not isinstance(sessions, Sessions):
         raise ConfigurationError(f"sessions= takes what open_sessions returned, got {sessions!r}")
+    if not isinstance(path, (str, Path)):
+        raise ConfigurationError(f"backup takes the path of a folder, got {path!r}")
     target = resolved(path)
+    folder = getattr(store, "directory", None)
+    if folder in target.parents:
+        raise ConfigurationError(
+            f"{target} lies in the memory's own folder, {folder}: a backup is made beside it, or "
+            "on another disk"
+        )
     with _half_made(target) as place:
         rows = copy_to(place)
         threads = _copy_sessions(store, sessions, place)

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -92,6 +92,8 @@ class Outbox:
         for name, limit in (("max_bytes", max_bytes), ("max_entries", max_entries)):
             if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
                 raise ConfigurationError(f"{name}= is a number from 1, got {limit!r}")
+        if not isinstance(path, (str, Path)):
+            raise ConfigurationError(f"an outbox takes the path of a file, got {path!r}")
         self.path = Path(path).expanduser().absolute()
         self._max_bytes = max_bytes
         self._max_entries = max_entries
@@ -250,7 +252,9 @@ class Outbox:
     def _make(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            # Not if it is there: closing it would let go of the locks that this process has on it.
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as error:
             raise self._unusable(error) from error
         with self._changed() as file:

@@ -340,6 +340,7 @@ def open_sessions(
         {'thread_id': 'monday', 'user_id': 'c-2291'}
     """
     text, redacts = os.fspath(path), state_redactor(redact)
+    checks.flag("read_only", read_only)
     if text.lower().startswith(("postgres://", "postgresql://")):
         if read_only:
             raise ConfigurationError("read_only= is for files; give Postgres a role that reads")

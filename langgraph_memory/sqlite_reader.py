@@ -113,10 +113,12 @@ class SqliteReader:
         self.close()
         self._state = _state(self._file)
         uri = f"{self._file.as_uri()}?mode=ro"
-        if not _is_logged(self._file):
-            self._connect(uri)
-        elif os.path.exists(f"{self._file}-shm"):
+        # First of all, since looking into the file lets go of the locks by which this process, too,
+        # may have a log open: another one would take it away.
+        if os.path.exists(f"{self._file}-shm"):
             self._connect(f"{uri}&readonly_shm=1")  # which would be made, and written to
+        elif not _is_logged(self._file):
+            self._connect(uri)
         elif self._state[1][1:2] > (0,):
             self._open_copy()
         else:

@@ -31,6 +31,7 @@ from langgraph_memory import (
 )
 from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.testing import HashingEmbeddings
+from tests.store.support import rows_refused
 
 EMBED = HashingEmbeddings(64)
 USER: dict[str, Any] = {"user": "c-2291"}
@@ -167,6 +168,13 @@ def test_a_process_that_only_reads_backs_up_what_another_writes(tmp_path: Path) 
     assert made.threads is None
 
 
+def test_a_write_that_raised_is_not_in_a_backup(memory: Memory, tmp_path: Path) -> None:
+    memory.store.put(("n",), "before", {"t": "tea"})
+    with rows_refused(tmp_path / "memory"), pytest.raises(StoreError, match="Undecided"):
+        memory.store.put(("n",), "failed", {"t": "moka"})
+    assert check_whole(memory.backup(tmp_path / "backup").path) == {"before": "tea"}
+
+
 # -- whole, or not there --------------------------------------------------------------------------
 
 
@@ -179,6 +187,10 @@ def test_what_is_there_is_never_touched(memory: Memory, tmp_path: Path) -> None:
     for taken in (target, tmp_path / "memory", Path(__file__)):
         with pytest.raises(ConfigurationError, match="is there already"):
             memory.backup(taken)
+    with pytest.raises(ConfigurationError, match="own folder"):
+        memory.backup(tmp_path / "memory" / "backup")
+    with pytest.raises(ConfigurationError, match="path of a folder"):
+        memory.backup(3)  # type: ignore[arg-type]
     assert sorted(target.rglob("*")) == there
     lock = DirectoryLock(tmp_path / ".other.partial")
     lock.acquire()
@@ -254,3 +266,13 @@ def test_only_a_folder_is_backed_up(tmp_path: Path) -> None:
             with pytest.raises(ConfigurationError, match="sessions="):
                 Memory(opened(tmp_path / "m")).backup(tmp_path / "b", sessions="x")  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_a_backup_that_has_lost_its_database_is_not_begun_anew(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.remember("Drinks decaf", **USER)
+    made = memory.backup(tmp_path / "backup")
+    (made.path / "chroma.sqlite3").unlink()
+    with pytest.raises(StoreError, match=r"chroma\.sqlite3"):
+        opened(made.path)

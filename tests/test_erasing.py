@@ -391,6 +391,10 @@ def test_sessions_have_to_be_named() -> None:
             memory.erase(user="ana", sessions="./memory")  # type: ignore[arg-type]
         with pytest.raises(ConfigurationError, match="nobody"):
             memory.erase(user=[], sessions=None)
+        memory.remember("Drinks decaf", user=97)  # type: ignore[arg-type]
+        with pytest.raises(ConfigurationError, match="user="):
+            memory.erase(user=b"a", sessions=None)  # type: ignore[arg-type]  # whose item is 97
+        assert memory.count(user=97)["note"] == 1  # type: ignore[arg-type]
         erased = memory.erase(user="ana", sessions=None).erased
         assert erased is not None
         assert len(erased.unverified) == 1

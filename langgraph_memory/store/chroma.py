@@ -133,6 +133,8 @@ class ChromaStore(BaseStore):
                 "ChromaStore takes a path or client=; for a store that is gone at the end use "
                 "ChromaStore.in_memory()"
             )
+        if not isinstance(read_only, bool):
+            raise ConfigurationError(f"read_only= is True or False, got {read_only!r}")
         if read_only and (client is not None or is_url(path)):
             raise ConfigurationError(
                 "read_only= is for a folder; what a server lets one do is up to the server"

@@ -9,7 +9,8 @@ from langgraph_memory.store.chroma_rows import COLLECTION
 from langgraph_memory.store.copying import copy_directory
 from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.repair import examine, finish_interrupted, note_whole, stored
-from langgraph_memory.store.tables import reading, row_count
+from langgraph_memory.store.tables import DATABASE, reading, row_count
+from langgraph_memory.written_mark import leave_mark
 
 
 def copied(directory: Path, place: Path) -> int:
@@ -46,5 +47,7 @@ def checked(place: Path, rows: int) -> None:
         if damage is not None:
             raise StoreError(f"the copy of the memory is not whole ({damage}); try again")
         note_whole(lock)
+        if rows:
+            leave_mark(place / DATABASE)
     finally:
         lock.release()

@@ -72,6 +72,8 @@ def _copy_database(source: Path, target: Path) -> tuple[list[str], Any, int]:
         closing(sqlite3.connect(target / DATABASE)) as new,
     ):
         old.backup(new)
+        with new:  # Chroma would carry out in the copy what a failed write has left in its log
+            new.execute(_NOT_CARRIED_OUT)
         (state,) = new.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise sqlite3.DatabaseError(f"{source / DATABASE} is damaged: {state}")
@@ -88,6 +90,14 @@ def _indexed(source: Path) -> Any:
 _INDEXED = (
     "SELECT segment_id, seq_id FROM max_seq_id WHERE segment_id IN"
     " (SELECT id FROM segments WHERE scope = 'VECTOR') ORDER BY segment_id"
+)
+
+_NOT_CARRIED_OUT = (
+    "DELETE FROM embeddings_queue WHERE EXISTS (SELECT 1 FROM segments"
+    " LEFT JOIN max_seq_id ON max_seq_id.segment_id = segments.id"
+    " WHERE segments.scope = 'METADATA'"
+    " AND embeddings_queue.topic LIKE '%/' || segments.collection"
+    " AND embeddings_queue.seq_id > coalesce(max_seq_id.seq_id, 0))"
 )
 
 

@@ -203,10 +203,13 @@ class FolderRows(ChromaRows):
         if main.id != self._main.id:
             self._queue, self._queued = {}, 0
         self._main = main
+        # What is in the queue and was not carried out, its rows do not have: a write that failed.
         new = self._all(
             "SELECT seq_id, id, vector FROM embeddings_queue WHERE seq_id > ?"
+            " AND seq_id <= (SELECT seq_id FROM max_seq_id WHERE segment_id = ?)"
             " AND vector IS NOT NULL AND topic LIKE ? ORDER BY seq_id",
             max(self._queued, main.indexed),
+            main.rows_segment,
             f"%/{main.id}",
         )
         for number, id, vector in new:

@@ -183,11 +183,9 @@ class Erasing(Verbs):
         if sessions is not None:
             sessions.scour()  # pages keep old bytes between rows, also where rows are overwritten
         if (store := self._erasing_store) is not None:
-            done = store.overwrite(erasure.users, erasure.sought, files, later=later)
-        else:
-            found = search(None, files, erasure.sought)
-            done = Overwritten(found, elsewhere=f"a {type(self.store).__name__}")
-        return done
+            return store.overwrite(erasure.users, erasure.sought, files, later=later)
+        found = search(None, files, erasure.sought)
+        return Overwritten(found, elsewhere=f"a {type(self.store).__name__}")
 
 
 def _not_in_files(sessions: Sessions | None) -> list[str]:

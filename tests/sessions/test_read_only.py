@@ -59,6 +59,28 @@ def read_all(sessions: Sessions) -> list[str]:
     return threads
 
 
+def count_of_history(pipe: Any, directory: str, thread: str) -> None:
+    with open_sessions(directory) as sessions:
+        pipe.send(len(sessions.history("c-2291", thread)))
+
+
+def test_reading_beside_ones_own_writing_leaves_the_log_to_the_writer(tmp_path: Path) -> None:
+    """Another process that closes the file would take the log away, and with it what follows."""
+    with open_sessions(tmp_path) as writing:
+        found = []
+        for _ in range(2):
+            run(writing, "t")
+            with open_sessions(tmp_path, read_only=True) as reading:
+                assert [each.thread_id for each in reading.list("c-2291")] == ["t"]
+            context = multiprocessing.get_context("spawn")
+            pipe, theirs = context.Pipe()
+            process = context.Process(target=count_of_history, args=(theirs, str(tmp_path), "t"))
+            process.start()
+            found.append(pipe.recv())
+            process.join()
+    assert found == [3, 6]
+
+
 def test_each_read_sees_what_a_writing_process_wrote_and_a_kill_left(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     pipe, theirs = context.Pipe()

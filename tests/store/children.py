@@ -15,7 +15,7 @@ import chromadb
 from langgraph.store.base import Item, PutOp
 
 from langgraph_memory import Memory
-from tests.store.support import EMBED, open_store
+from tests.store.support import EMBED, open_store, rows_refused
 
 Pipe = Any  # multiprocessing's Connection, which takes no parameters when it runs
 
@@ -32,6 +32,19 @@ def hold(pipe: Pipe, directory: str) -> None:
     """Keep a directory open until the parent hangs up."""
     with open_store(directory):
         pipe.send(os.getpid())
+        with suppress(EOFError):
+            pipe.recv()
+
+
+def fail_and_go_on(pipe: Pipe, directory: str) -> None:
+    """Let Chroma's log take a write that its rows refuse; go on when the parent says so."""
+    with open_store(directory) as store:
+        store.put(("n",), "before", {"text": "a tea pot"})
+        with rows_refused(directory):
+            pipe.send(outcome(lambda: store.put(("n",), "failed", {"text": "a moka pot"})))
+            pipe.recv()
+        store.put(("n",), "after", {"text": "a coffee grinder"})
+        pipe.send(None)
         with suppress(EOFError):
             pipe.recv()
 

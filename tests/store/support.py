@@ -95,6 +95,20 @@ def chroma_refuses(directory: Path, when: str = "1") -> Iterator[None]:
         _change_schema(directory, "DROP TRIGGER refuse")
 
 
+@contextmanager
+def rows_refused(directory: Path | str) -> Iterator[None]:
+    """Make Chroma fail between its log, which takes a write, and its rows, which do not."""
+    trigger = (
+        "CREATE TRIGGER refuse BEFORE INSERT ON embedding_metadata "
+        "BEGIN SELECT RAISE(ABORT, 'no space left'); END"
+    )
+    _change_schema(Path(directory), trigger)
+    try:
+        yield
+    finally:
+        _change_schema(Path(directory), "DROP TRIGGER refuse")
+
+
 def _change_schema(directory: Path, sql: str) -> None:
     # In a process of its own: SQLite's locks do not hold between two of it in one process, and
     # Chroma brings its own.

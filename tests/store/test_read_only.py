@@ -67,6 +67,19 @@ def test_each_read_sees_what_a_writing_process_acknowledged(tmp_path: Path, chil
             assert store.search((), query=text, limit=1)[0].score == pytest.approx(1, abs=1e-3), key
 
 
+def test_a_failed_write_of_the_writer_is_not_seen_and_the_next_one_is(
+    tmp_path: Path, child: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = child(children.fail_and_go_on, str(tmp_path))
+    assert "Undecided" in writer.receive()
+    with ChromaStore(tmp_path, embed=EMBED, read_only=True) as store:
+        assert keys(store.search(("n",), query="a moka pot")) == ["before"]
+        writer.pipe.send(None)
+        writer.receive()  # its entries in Chroma's log have the numbers of the failed ones
+        assert keys(store.search(("n",), query="a coffee grinder")) == ["after", "before"]
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
 def test_what_this_process_has_open_is_shared(tmp_path: Path) -> None:
     with open_store(tmp_path) as writer, open_store(tmp_path, read_only=True) as reader:
         writer.put(("a",), "k", {"t": "moka"})
