@@ -72,7 +72,7 @@ def turn_id(given: object) -> str | None:
 
 
 def ids(name: str, given: Any, redact: Redact) -> tuple[str, ...]:
-    """Return the ids of a sequence; what is no id of a record is kept without secrets."""
+    """Return the ids of a sequence; those that are not ids of records are kept without secrets."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
     found = tuple(given) if several else (None,)
     if not all(isinstance(id, str) for id in found):
@@ -88,7 +88,7 @@ def one_of(name: str, given: object, choices: Sequence[str]) -> None:
 
 
 def each_of(name: str, given: object, choices: Sequence[str]) -> None:
-    """Refuse what is no sequence of choices."""
+    """Refuse anything but a sequence of choices."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ConfigurationError(f"{name}= is a sequence such as ({given!r},), got {given!r}")
     for value in given:
@@ -111,7 +111,7 @@ def unit(name: str, given: object) -> float:
 
 
 def number(name: str, given: object) -> None:
-    """Refuse what is no number, and what is not a number by name."""
+    """Refuse anything but a number, and NaN."""
     real = isinstance(given, Real) and not isinstance(given, bool)
     if not real or math.isnan(given):  # type: ignore[arg-type]  # it is a number
         raise ConfigurationError(f"{name}= is a number, got {given!r}")

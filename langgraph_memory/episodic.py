@@ -78,8 +78,9 @@ class Ending(NamedTuple):
 def ending(error: BaseException) -> Ending | None:
     """Return how a task ended that an exception left, or `None` if it goes on.
 
-    What is no `Exception` (a cancelled task, Ctrl-C, a generator that was closed, the process that
-    ends) is no fault of the task. LangGraph's interrupts only stop it until it is resumed.
+    A cancelled task, Ctrl-C, a generator that was closed and the end of the process (which are not
+    of type `Exception`) are not the task's fault. LangGraph's interrupts only stop it
+    until it is resumed.
     """
     if isinstance(error, GraphBubbleUp):
         return None

@@ -380,7 +380,7 @@ class Deletion:
         # A store may take a label for a pattern, and list what is another owner's.
         own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
         self.namespaces = [ns for ns in own if self._whole or ns[-1] != forgotten(ns)[-1]]
-        return all_ops(self.namespaces, hybrid=False)  # with what is no record
+        return all_ops(self.namespaces, hybrid=False)  # with unreadable items
 
     def items(self, results: Sequence[Any]) -> list[Any]:
         """Return the items among the store's answers that are the owner's."""

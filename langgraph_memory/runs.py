@@ -385,7 +385,7 @@ class Run:
 
 
 def check_memory(memory: object) -> None:
-    """Refuse what is no memory, when the graph is built; what waits in its outbox is delivered."""
+    """Refuse anything but a memory when a graph is built; deliver what waits in its outbox."""
     if not isinstance(memory, Memory):
         raise ConfigurationError(
             f"expected a Memory, such as Memory(ChromaStore('./memory')); got {memory!r}"

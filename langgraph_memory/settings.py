@@ -125,5 +125,5 @@ def chat_model(model: object) -> ChatModel | str:
 
 
 def reflect_every(number: object) -> int | None:
-    """Refuse what is no number of episodes."""
+    """Refuse anything but a number of episodes."""
     return None if number is None else checks.count("reflect_every", number, least=1)

@@ -118,7 +118,7 @@ def _count(value: Any) -> Flaw:
 def _number(value: Any) -> Flaw:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return f"is {_kind(value)}"
-    return None if abs(value) < 2**63 else "is out of bounds"  # and so is what is no number
+    return None if abs(value) < 2**63 else "is out of bounds"  # and so is NaN
 
 
 def _time(value: Any) -> Flaw:
@@ -150,7 +150,9 @@ def _one_of(*known: str) -> Callable[[Any], Flaw]:
 def _texts(value: Any) -> Flaw:
     if not isinstance(value, (list, tuple)):
         return f"is {_kind(value)}"
-    return None if all(isinstance(each, str) for each in value) else "holds what is no text"
+    return (
+        None if all(isinstance(each, str) for each in value) else "holds something else than texts"
+    )
 
 
 def _mapping(value: Any) -> Flaw:
@@ -173,7 +175,7 @@ def _replaced(value: Any) -> Flaw:
         if not isinstance(each, Mapping) or not all(
             isinstance(each.get(name), str) for name in ("change", "action")
         ):
-            return "holds what is no change"
+            return "holds something else than changes"
         for name, check in _checks("note").fields.items():
             if name in each and (wrong := check(each[name])) is not None:
                 return f"holds a change in which {name} {wrong}"

@@ -31,7 +31,7 @@ LONGEST = 1e300
 
 
 def check_ttl(minutes: Any) -> None:
-    """Refuse what is no time to live.
+    """Refuse anything but a time to live.
 
     Raises:
         ConfigurationError: If it is not a positive number of minutes, `LONGEST` at most.

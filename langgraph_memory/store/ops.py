@@ -1,7 +1,7 @@
 """Two operations that `BaseStore` has no word for; a store with `supports_hybrid` takes them.
 
 They stand in a batch beside LangGraph's own, so that all that a recall reads comes with one call.
-Where records lie, they pass over what is no readable one (`sound`); LangGraph's own bring all.
+Where records lie, they pass over unreadable ones (`sound`); LangGraph's own bring all.
 """
 
 from __future__ import annotations

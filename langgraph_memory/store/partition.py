@@ -216,7 +216,7 @@ class Partition:
             return columns.view(snapshot.alive, self.lexical)
 
     def _ranked(self, row: int) -> StoredItem:
-        """Return the item in a row as columns take it: of what is no record, its place alone."""
+        """Return the item in a row as columns take it: of an unreadable one, its place alone."""
         item = self._items[row]
         return replace(item, value={}) if row in self._flawed else item
 
