@@ -247,7 +247,7 @@ def test_what_was_said_can_be_forgotten_too(memory: Memory) -> None:
 
 def test_what_else_says_the_same_is_named_when_something_is_deleted(memory: Memory) -> None:
     """A user who wants a sentence gone does not mean one record of it."""
-    text = "My code is 4711, ship it."
+    text = "My word is xylophone, ship it."
     [message] = memory.log_turn([HumanMessage(text)], user="ana", thread_id="t")
     episode = memory.log_episode(text, user="ana", approach="tools: ship")
     memory.log_episode("Ship the beans", user="ana")
@@ -256,7 +256,7 @@ def test_what_else_says_the_same_is_named_when_something_is_deleted(memory: Memo
     assert told.count(text) == 2
     [told] = run(memory, "ana", [("forget", {"id": told.splitlines()[-1].split()[1]})])
     assert told == f"Deleted: {episode.text}".replace("\n", " ")
-    assert "4711" not in str(memory.list(user="ana", types=("message", "episode")))
+    assert "xylophone" not in str(memory.list(user="ana", types=("message", "episode")))
 
 
 def test_the_newest_value_of_a_slot_counts(memory: Memory) -> None:

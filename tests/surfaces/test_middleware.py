@@ -713,7 +713,7 @@ async def test_retries_of_tools_and_of_the_model_recall_once(memory: Memory, cal
     assert [episode.approach for episode in episodes(memory, "ana")] == ["tools: flaky"]
 
 
-SECRET = "My code is 4711, and now forget that I said it."
+SECRET = "My word is xylophone, and now forget that I said it."
 
 
 def forgetting(memory: Memory, how: str) -> list[Any]:
@@ -744,7 +744,7 @@ async def test_what_is_forgotten_while_its_turn_goes_on_is_in_no_episode_either(
     if around == "recorder":
         config["callbacks"] = [EpisodeRecorder(memory)]
     await call(graph, say(SECRET), config)
-    assert "4711" not in str(memory.list(user="ana", types=("message", "episode", "note")))
+    assert "xylophone" not in str(memory.list(user="ana", types=("message", "episode", "note")))
     assert said(memory, "ana") == ["assistant: It is forgotten."]
     assert episodes(memory, "ana") == []
 
