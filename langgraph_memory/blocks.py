@@ -11,7 +11,7 @@ from typing import Literal
 from langchain_core.messages import BaseMessage
 
 from langgraph_memory.counting import CountTokens, check_counter
-from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.errors import ConfigurationError, StoreAwayError
 from langgraph_memory.events import Step
 from langgraph_memory.followups import in_turn
 from langgraph_memory.messages import is_said, text_of
@@ -80,7 +80,7 @@ def block_for(
     except Exception as error:  # whatever a store raises; logged and streamed
         if how.on_error == "raise":
             raise
-        logger.warning(_WITHOUT, exc_info=error)
+        _log(error)
         return ""
 
 
@@ -101,8 +101,13 @@ async def ablock_for(
     except Exception as error:  # as above
         if how.on_error == "raise":
             raise
-        logger.warning(_WITHOUT, exc_info=error)
+        _log(error)
         return ""
+
+
+def _log(error: Exception) -> None:
+    """Log that a recall failed; of a server that is away the store has told already."""
+    logger.warning(_WITHOUT, exc_info=None if isinstance(error, StoreAwayError) else error)
 
 
 def _recalled(

@@ -1526,14 +1526,10 @@ async def test_a_secret_never_reaches_the_embedder_nor_the_name_of_a_slot(prefix
     assert not any(SECRET in text for text in embedded)
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="Chroma 1.5.9 writes its index buffers as they were allocated, with what was there",
-)
 def test_chroma_does_not_carry_a_secret_out_of_the_process_memory_into_its_files(
     tmp_path: Path,
 ) -> None:
-    """Its index is written with room for more rows; that room must not be memory of before."""
+    """It writes a new index as its memory was allocated, with what was there before."""
 
     def use_memory(_: int) -> None:
         used = [SECRET.encode() * 4_000 for _ in range(100)]
