@@ -48,7 +48,7 @@ from benchmarks.locomo_data import Conversation, read
 from benchmarks.retrieval_scores import Line, mean
 from benchmarks.retrieval_tables import floor_table
 from langgraph_memory.embedding import Embed
-from langgraph_memory.records import Hit
+from langgraph_memory.recalled import Hit
 
 LOST = 0.03
 """The share of the answerable questions that may lose their evidence."""

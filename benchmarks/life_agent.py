@@ -19,9 +19,9 @@ from langgraph_memory import (
     recall_node,
     remember_node,
 )
-from langgraph_memory.embedding import UniversalSentenceEncoder
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.escaping import CLOSE, OPEN
 from langgraph_memory.testing import ManualClock
+from langgraph_memory.universal import UniversalSentenceEncoder
 
 USER = "ana"
 

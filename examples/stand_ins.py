@@ -15,8 +15,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langgraph_memory import SavingReply
+from langgraph_memory.escaping import CLOSE, OPEN
 from langgraph_memory.lexical import query_tokens, tokens
-from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.testing import RecallingChatModel, ScriptedChatModel
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langgraph_memory.backup import Backup as Backup
-    from langgraph_memory.embedding import UniversalSentenceEncoder as UniversalSentenceEncoder
     from langgraph_memory.episodic import Rating as Rating
     from langgraph_memory.errors import ConfigurationError as ConfigurationError
     from langgraph_memory.errors import EmbedderMismatchError as EmbedderMismatchError
@@ -38,15 +37,15 @@ if TYPE_CHECKING:
     from langgraph_memory.outbox import Outbox as Outbox
     from langgraph_memory.ranking import Quotas as Quotas
     from langgraph_memory.ranking import Ranking as Ranking
+    from langgraph_memory.recalled import Hit as Hit
+    from langgraph_memory.recalled import Recalled as Recalled
     from langgraph_memory.recorder import EpisodeRecorder as EpisodeRecorder
     from langgraph_memory.records import Change as Change
     from langgraph_memory.records import Document as Document
     from langgraph_memory.records import Episode as Episode
     from langgraph_memory.records import Extraction as Extraction
-    from langgraph_memory.records import Hit as Hit
     from langgraph_memory.records import Message as Message
     from langgraph_memory.records import Note as Note
-    from langgraph_memory.records import Recalled as Recalled
     from langgraph_memory.records import Receipt as Receipt
     from langgraph_memory.records import Source as Source
     from langgraph_memory.replies import SavingReply as SavingReply
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from langgraph_memory.summary import summary_node as summary_node
     from langgraph_memory.tools import TOOLS_PROMPT as TOOLS_PROMPT
     from langgraph_memory.tools import memory_tools as memory_tools
+    from langgraph_memory.universal import UniversalSentenceEncoder as UniversalSentenceEncoder
 
 __version__ = "0.1.0"
 """The version of this package."""
@@ -84,7 +84,7 @@ _MODULE_OF = {
     "OpenEpisode": "open_episode",
     "Outbox": "outbox",
     "Rating": "episodic",
-    "UniversalSentenceEncoder": "embedding",
+    "UniversalSentenceEncoder": "universal",
     "deliver_outbox": "runs",
     "open_checkpointer": "server_sessions",
     "open_store": "store.chroma",
@@ -118,13 +118,12 @@ _MODULE_OF = {
             "Document",
             "Episode",
             "Extraction",
-            "Hit",
             "Message",
             "Note",
-            "Recalled",
             "Receipt",
             "Source",
         ),
+        "recalled": ("Hit", "Recalled"),
         "replies": ("SavingReply",),
         "reply_stream": ("ReplyStream",),
         "summary": ("SummaryState", "messages_with_summary", "summary_node"),

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from langgraph_memory.answers import clean
 from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.records import normalise
 from langgraph_memory.redaction import Redact
+from langgraph_memory.unicode import clean
 
 MAX_ALIASES = 10
 """Of a note: all of them share one vector."""

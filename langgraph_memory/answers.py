@@ -16,8 +16,6 @@ import json_repair
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
-from langgraph_memory.embedding import replace_surrogates
-
 CUT_OFF = "the answer was cut off; its last item is left out"
 
 _DECODER = json.JSONDecoder(strict=False)  # models put plain line breaks into strings
@@ -179,8 +177,3 @@ def _items_of_element(element: Any, key: str) -> list[Any]:
         wraps = any(isinstance(each, list) for each in element.values())
         return _items(element, key) if wraps else [element]
     return [element]
-
-
-def clean(text: str) -> str:
-    """Return a text of an answer as it can be stored."""
-    return replace_surrogates(text).strip()

@@ -20,7 +20,7 @@ from langgraph_memory.listing import Choice
 from langgraph_memory.log import Log
 from langgraph_memory.marks import Mark
 from langgraph_memory.messages import as_messages
-from langgraph_memory.operations import ALL
+from langgraph_memory.operations import ALL, kept_metadata, record_filter
 from langgraph_memory.recalling import Question
 from langgraph_memory.records import (
     KINDS,
@@ -145,7 +145,7 @@ def note(
         slot=None if slot is None else checks.text("slot", slot, redact),
         importance=checks.unit("importance", importance),
         pinned=checks.flag("pinned", pinned),
-        metadata={} if metadata is None else checks.metadata(metadata, redact),
+        metadata={} if metadata is None else kept_metadata(metadata, redact),
         aliases=checks.aliases(aliases, redact),
         sources=checks.ids("sources", sources, redact),
         author=check_id("user", user),
@@ -183,7 +183,7 @@ def document(
         source=name,
         language=language_of(name, language),
         author=check_id("user", user),
-        metadata={} if metadata is None else checks.metadata(metadata, redact),
+        metadata={} if metadata is None else kept_metadata(metadata, redact),
         now=now,
     )
     return Replacement(row, chunks)
@@ -233,7 +233,7 @@ def edits(
     if pinned is not None:
         changes["pinned"] = checks.flag("pinned", pinned)
     if metadata is not None:
-        changes["metadata"] = checks.metadata(metadata, redact)
+        changes["metadata"] = kept_metadata(metadata, redact)
     if aliases is not None:
         changes["aliases"] = checks.aliases(aliases, redact)
     if not changes:
@@ -274,7 +274,7 @@ def question(
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else _types(types, TYPES),
         kinds=None if kinds is None else _kinds(kinds),
-        filter=None if filter is None else checks.record_filter(filter, types or TYPES, zone),
+        filter=None if filter is None else record_filter(filter, types or TYPES, zone),
         limit=min(limit, ALL),
         min_relevance=min_relevance,
         as_of=moment,
@@ -323,7 +323,7 @@ def choice(
     return Choice(
         kinds=None if kinds is None else _kinds(kinds),
         contains=contains,
-        filter=None if filter is None else checks.record_filter(filter, types, zone),
+        filter=None if filter is None else record_filter(filter, types, zone),
         status=status,
     )
 

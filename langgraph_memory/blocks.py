@@ -17,7 +17,7 @@ from langgraph_memory.followups import in_turn
 from langgraph_memory.messages import is_said, text_of
 from langgraph_memory.prompts import Block, memory_block
 from langgraph_memory.ranking import Quotas
-from langgraph_memory.records import Recalled
+from langgraph_memory.recalled import Recalled
 from langgraph_memory.runs import Run
 from langgraph_memory.timeouts import awithin, within
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
 from langgraph_memory.aliases import MAX_ALIASES, MAX_CHARACTERS, united
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.operations import value_filter
-from langgraph_memory.records import RECORD_CLASSES
 from langgraph_memory.redaction import Redact
-from langgraph_memory.redaction.nested import redacted
-from langgraph_memory.scope import RecordType
-from langgraph_memory.store.filters import check_filter
-from langgraph_memory.store.rows import encode_value
+from langgraph_memory.unicode import replace_surrogates
 
 _RECORD_ID = re.compile(r"[0-9a-f]{24,32}(?:@\d+)?")
 
@@ -124,17 +115,6 @@ def count(name: str, given: object, least: int = 0) -> int:
     return given
 
 
-def metadata(given: object, redact: Redact) -> dict[str, Any]:
-    """Return metadata as it is kept: a JSON object without secrets."""
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        raise ConfigurationError(f"metadata= is a dict with text keys, got {given!r}")
-    try:
-        kept: dict[str, Any] = json.loads(encode_value(given))
-    except ConfigurationError as error:
-        raise ConfigurationError(f"metadata=: {error}") from error
-    return {redact(key): redacted(value, redact, key) for key, value in kept.items()}
-
-
 def progress(given: object) -> None:
     """Refuse what cannot be called, before the work begins that it would be told of."""
     if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
@@ -142,64 +122,3 @@ def progress(given: object) -> None:
             "on_progress= is a plain function of what is done and of all there is to do, such as "
             f"print; got {given!r}"
         )
-
-
-def record_filter(
-    given: Mapping[str, Any], types: Iterable[RecordType], zone: tzinfo
-) -> Mapping[str, Any]:
-    """Return a filter with moments for days; refuse one that names what none of the types has.
-
-    Args:
-        given: The filter; a `date` in it is that whole day.
-        types: Of the records that are filtered.
-        zone: Whose days are meant.
-    """
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"filter= is a dict, got {given!r}")
-    given = {name: _moments(condition, zone) for name, condition in given.items()}
-    check_filter(value_filter(given))
-    names = {each.name for type in types for each in fields(RECORD_CLASSES[type])}
-    names -= {"id", "owner"}  # not in what is stored
-    unknown = set() if "metadata" in names else given.keys() - names
-    if types and unknown:  # else they are keys of the metadata
-        raise ConfigurationError(
-            f"filter= names {', '.join(map(repr, sorted(unknown)))}; the fields of these types "
-            f"({', '.join(types)}) are {', '.join(sorted(names))}"
-        )
-    return given
-
-
-_DAYS = {"$gte": ("$gte", 0), "$gt": ("$gte", 1), "$lt": ("$lt", 0), "$lte": ("$lt", 1)}
-
-
-def _moments(condition: Any, zone: tzinfo) -> Any:
-    """Return a condition on days as one on moments."""
-    if _is_day(condition):
-        condition = {"$gte": condition, "$lte": condition}
-    if not isinstance(condition, Mapping) or not any(map(_is_day, condition.values())):
-        return condition
-    moments: dict[str, Any] = {}
-    for name, day in condition.items():
-        if not _is_day(day):
-            moments[name] = day
-            continue
-        if name not in _DAYS:
-            raise ConfigurationError(
-                f"filter= compares a day with {name!r}: use $gt, $gte, $lt, $lte or the day alone"
-            )
-        operator, later = _DAYS[name]
-        moments[operator] = _midnight(day, later, zone)
-    return moments
-
-
-def _midnight(day: date, later: int, zone: tzinfo) -> datetime:
-    """Return when a day begins, or one some days later; at either end of time, that end."""
-    try:
-        return datetime.combine(day + timedelta(days=later), time(), zone).astimezone(UTC)
-    except OverflowError:
-        first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-        return first if day.year == 1 else last
-
-
-def _is_day(value: object) -> bool:
-    return isinstance(value, date) and not isinstance(value, datetime)

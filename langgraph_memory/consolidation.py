@@ -18,14 +18,8 @@ from langgraph_memory.aliases import united
 from langgraph_memory.merging import Merge
 from langgraph_memory.ranking import recency
 from langgraph_memory.reconcile import recorded, retired
-from langgraph_memory.records import Change, Note, normalise
-from langgraph_memory.repetition import (
-    are_apart,
-    best_first,
-    is_kept_anyway,
-    repeated,
-    same_words,
-)
+from langgraph_memory.records import Change, Note, is_kept_anyway, normalise
+from langgraph_memory.repetition import are_apart, best_first, repeated, same_words
 from langgraph_memory.versions import archived, taken_apart
 
 USEFUL = 0.5

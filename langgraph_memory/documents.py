@@ -24,7 +24,7 @@ from langgraph_memory.operations import ALL, get_op, lying_in, newest_op, put_op
 from langgraph_memory.records import Document, Record, Source, record_id
 from langgraph_memory.scope import Owner
 from langgraph_memory.splitting import VERSION, split
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.items import Namespace
 
 GIVEN_UP = timedelta(hours=1)
 """After so long nobody is writing an edition any more. Another process may be at it until then: to

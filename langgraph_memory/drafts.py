@@ -18,15 +18,9 @@ from langgraph.store.base import PutOp, SearchOp
 from langgraph_memory.calling import Asked
 from langgraph_memory.errors import ModelError
 from langgraph_memory.extraction import Accept, Candidate, admitted, candidates
-from langgraph_memory.operations import (
-    ALL,
-    change_ops,
-    neighbour_ops,
-    newest_op,
-    put_op,
-    read_record,
-    retire_ops,
-)
+from langgraph_memory.message_storage import retire_ops
+from langgraph_memory.note_storage import change_ops, neighbour_ops
+from langgraph_memory.operations import ALL, newest_op, put_op, read_record
 from langgraph_memory.pending import Batch, queue
 from langgraph_memory.reconcile import (
     Neighbour,

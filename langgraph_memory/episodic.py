@@ -18,7 +18,8 @@ from langgraph.store.base import GetOp
 
 from langgraph_memory.errors import RecordNotFoundError
 from langgraph_memory.operations import get_op, sound_or_none
-from langgraph_memory.records import Change, Episode, Hit, Message, Outcome, Recalled, Record
+from langgraph_memory.recalled import Hit, Recalled
+from langgraph_memory.records import Change, Episode, Message, Outcome, Record
 from langgraph_memory.task_rule import is_go_ahead
 
 _JUDGED: tuple[Outcome, ...] = ("success", "partial")

@@ -17,7 +17,7 @@ from langgraph.store.base import GetOp, PutOp
 
 from langgraph_memory.operations import get_op
 from langgraph_memory.scope import ROOT, Owner
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.items import Namespace
 
 ERASED: Namespace = (ROOT, "erased")
 """Where the salt lies, and below it the digests, for each erased user in a namespace of their own.

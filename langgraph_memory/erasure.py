@@ -10,22 +10,16 @@ from typing import Any
 from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp
 
 from langgraph_memory import erased_marks
-from langgraph_memory.embedding import Vectors, replace_surrogates
-from langgraph_memory.operations import (
-    ALL,
-    Deletion,
-    forgotten,
-    lying_in,
-    newest_op,
-    read_record,
-)
+from langgraph_memory.deletion import Deletion
+from langgraph_memory.embedding import Vectors
+from langgraph_memory.operations import ALL, forgotten, lying_in, newest_op, read_record
 from langgraph_memory.records import Erased, Note, Receipt, Source
 from langgraph_memory.scope import RECORD_TYPES, ROOT, Owner, owner_of
-from langgraph_memory.store.erasing import Overwritten, forms_of
-from langgraph_memory.store.rows import Namespace
-from langgraph_memory.store.searching import Sought
+from langgraph_memory.store.erasure import Overwritten, Sought, forms_of
+from langgraph_memory.store.items import Namespace
 from langgraph_memory.store.traces import pieces_of_text, pieces_of_vectors, texts_of
 from langgraph_memory.threads import Session
+from langgraph_memory.unicode import replace_surrogates
 
 
 @dataclass(slots=True)

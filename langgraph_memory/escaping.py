@@ -83,3 +83,9 @@ def _folded(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).casefold()
     seen = (c for c in plain if unicodedata.category(c) not in ("Mn", "Me", "Cf"))
     return "".join(seen).translate(_LOOK_ALIKES)
+
+
+OPEN = "<memory>"
+
+
+CLOSE = "</memory>"

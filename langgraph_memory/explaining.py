@@ -8,7 +8,8 @@ from math import isfinite
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import Filled, fill, frame_tokens, tells
-from langgraph_memory.records import Hit, Note, Recalled, Record
+from langgraph_memory.recalled import Hit, Recalled
+from langgraph_memory.records import Note, Record
 
 
 def explanation(recalled: Recalled, max_tokens: int) -> str:

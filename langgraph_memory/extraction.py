@@ -20,12 +20,13 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_memory.aliases import proposed, united
-from langgraph_memory.answers import clean, items_of
+from langgraph_memory.answers import items_of
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.instructions import EXTRACTION, escaped
 from langgraph_memory.lexical import query_tokens
 from langgraph_memory.records import KINDS, Kind, Message, Speaker, long_date, normalise
 from langgraph_memory.redaction import Redact, no_redaction
+from langgraph_memory.unicode import clean
 
 MAX_CANDIDATES = 30
 """Taken of one answer; a model that gives more is running away."""

@@ -7,18 +7,19 @@ what lies below. What another store than ours brings up is ranked by `foreign`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, cast
 
 from langgraph_memory import foreign
-from langgraph_memory.operations import lying_in, read_record
+from langgraph_memory.operations import get_op, lying_in, read_record, said_at
 from langgraph_memory.ranking import Evidence, Ranking, distinct
+from langgraph_memory.recalled import Hit, Recalled
 from langgraph_memory.recalling import Answers, Asked, Question
-from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record, normalise
+from langgraph_memory.records import Episode, Message, Note, Record, normalise
 from langgraph_memory.retention import unexpired
-from langgraph_memory.scope import RecordType
+from langgraph_memory.scope import Owner, RecordType
 from langgraph_memory.small_talk import is_courtesy
 from langgraph_memory.store.ops import Found, Match
 from langgraph_memory.wording import wording
@@ -55,12 +56,6 @@ def holds(record: Record, as_of: datetime | None, now: datetime) -> bool:
     if as_of is None:
         return record.status == "active"
     return record.status != "proposed" and record.valid_from <= as_of
-
-
-def said_at(item: Any) -> tuple[str, datetime, int]:
-    """Order what was said: by its time, then by when it was written, then by its place there."""
-    value = item.value
-    return str(value.get("created_at")), item.updated_at, value.get("position") or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,3 +306,32 @@ def _latest_of_each_wording(stated: Iterable[Hit[Message]]) -> Iterable[Hit[Mess
         if name not in kept or kept[name].record.created_at < hit.record.created_at:
             kept[name] = hit
     return kept.values()
+
+
+def lesson_ops(recalled: Recalled) -> list[Any]:
+    """Return the operations that bring what was learnt from the past tasks; mostly none.
+
+    A lesson that gave way to another names it: that one is asked for next.
+    """
+    known = {(note.owner, note.id): note for note in recalled.lessons}
+    named: dict[tuple[Owner, str], None] = {}
+    for hit in recalled.episodes:
+        if isinstance(hit.record, Episode):
+            named |= dict.fromkeys((hit.record.owner, id) for id in hit.record.lessons)
+    for note in recalled.lessons:
+        if note.status != "active" and note.superseded_by is not None:
+            named[note.owner, note.superseded_by] = None
+    return [get_op(owner.namespace("note"), id) for owner, id in named if (owner, id) not in known]
+
+
+def with_found(recalled: Recalled, found: Sequence[Any]) -> Recalled:
+    """Return what was recalled with what `lesson_ops` found, in whatever state that is."""
+    records = [read_record(item) for item in found if item is not None]
+    notes = (note for note in records if isinstance(note, Note) and note.kind == "lesson")
+    return replace(recalled, lessons=(*recalled.lessons, *notes))
+
+
+def with_lessons(recalled: Recalled, as_of: datetime | None, now: datetime) -> Recalled:
+    """Return what was recalled with those of the lessons that were found which hold."""
+    held = (note for note in recalled.lessons if holds(note, as_of, now))
+    return replace(recalled, lessons=tuple(held))

@@ -23,7 +23,7 @@ from langchain_core.messages import (
     get_buffer_string,
 )
 
-from langgraph_memory.answers import clean, without_thoughts
+from langgraph_memory.answers import without_thoughts
 from langgraph_memory.asking import ends_asking
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.errors import ModelError
@@ -32,6 +32,7 @@ from langgraph_memory.expressions import has_number, has_time
 from langgraph_memory.messages import begins_turn, is_said, is_summary, text_of
 from langgraph_memory.shortening import count_words, shortened
 from langgraph_memory.small_talk import is_courtesy
+from langgraph_memory.unicode import clean
 
 SUMMARY_ID = "langgraph_memory_summary"
 """The id of the message in which a summary reaches a model."""

@@ -17,7 +17,8 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_memory.lexical import query_tokens
 from langgraph_memory.messages import begins_turn, is_said, text_of
-from langgraph_memory.records import Hit, Recalled, Record
+from langgraph_memory.recalled import Hit, Recalled
+from langgraph_memory.records import Record
 from langgraph_memory.scope import Owner
 
 R = TypeVar("R", bound=Record)

@@ -12,8 +12,7 @@ import numpy as np
 
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.store.filters import matches
-from langgraph_memory.store.ops import Best, Flags, Found, Match, Ranker, Searched
-from langgraph_memory.store.reading import top
+from langgraph_memory.store.ops import Best, Flags, Found, Match, Ranker, Searched, top
 
 
 def ranked(

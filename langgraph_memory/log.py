@@ -18,7 +18,6 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.store.base import GetOp
 
 from langgraph_memory.clock import parse_time
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.marks import NOTHING, Mark, Prints, print_of, unknown
 from langgraph_memory.messages import is_said, text_of, with_ids
 from langgraph_memory.operations import (
@@ -32,6 +31,7 @@ from langgraph_memory.records import Message
 from langgraph_memory.redaction import Redact
 from langgraph_memory.redaction.parts import redacted_blocks
 from langgraph_memory.scope import Owner
+from langgraph_memory.unicode import replace_surrogates
 
 
 @dataclass(frozen=True, slots=True)

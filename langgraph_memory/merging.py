@@ -18,14 +18,22 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.store.base import GetOp, PutOp
 from pydantic import BaseModel, Field
 
-from langgraph_memory.answers import clean, items_of
+from langgraph_memory.answers import items_of
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.instructions import MERGING, escaped
 from langgraph_memory.lexical import query_tokens, tokens
 from langgraph_memory.operations import get_op, put_op, read_record
-from langgraph_memory.records import Extraction, Note, long_date, normalise, record_id
-from langgraph_memory.repetition import is_kept_anyway, may_be_one
+from langgraph_memory.records import (
+    Extraction,
+    Note,
+    is_kept_anyway,
+    long_date,
+    normalise,
+    record_id,
+)
+from langgraph_memory.repetition import may_be_one
 from langgraph_memory.scope import Owner
+from langgraph_memory.unicode import clean
 
 MAX_NOTES = 40
 """In one question to a model."""

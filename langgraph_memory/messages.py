@@ -23,7 +23,7 @@ from langchain_core.messages import (
 
 from langgraph_memory.content import words
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.escaping import CLOSE, OPEN
 from langgraph_memory.records import GLOBAL_ID, record_id
 
 MARK = "langgraph_memory_block"

@@ -48,8 +48,8 @@ from langgraph_memory.runs import (
     check_writing,
     current_run,
 )
-from langgraph_memory.scope import Scope
 from langgraph_memory.tool_texts import TOOLS_PROMPT
+from langgraph_memory.whose import Scope
 
 
 class MemoryAgentState(AgentState[Any]):

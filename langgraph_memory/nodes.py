@@ -59,9 +59,10 @@ from langgraph_memory.runs import (
     check_writing,
     current_run,
 )
-from langgraph_memory.scope import Scope, field_of
 from langgraph_memory.showing import SHOWING
+from langgraph_memory.state import field_of
 from langgraph_memory.task_rule import is_go_ahead
+from langgraph_memory.whose import Scope
 
 logger = logging.getLogger(__name__)
 

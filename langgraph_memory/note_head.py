@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.embedding import UniversalSentenceEncoder, Vectors
+from langgraph_memory.embedding import Vectors
+from langgraph_memory.universal import UniversalSentenceEncoder
 
 SHARE = 0.2
 """What the further directions count of a similarity. Over seven labelled sets of notes in English

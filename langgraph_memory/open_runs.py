@@ -22,7 +22,7 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.going_on import is_answered, turns_before
 from langgraph_memory.messages import as_messages, last_user_message, text_of, with_ids
 from langgraph_memory.records import Episode
-from langgraph_memory.scope import field_of
+from langgraph_memory.state import field_of
 
 logger = logging.getLogger(__name__)
 

@@ -7,32 +7,29 @@ store may take a namespace for a prefix of another, or a label for a pattern.
 
 from __future__ import annotations
 
-from collections import Counter
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, cast
 
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from langgraph_memory.clock import as_utc
-from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, StoreError
-from langgraph_memory.reconcile import candidate_ids, kept_version
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.records import (
     RECORD_CLASSES,
-    Change,
     Episode,
-    Message,
     Note,
-    Receipt,
     Record,
-    slot_digest,
-    text_digest,
 )
-from langgraph_memory.scope import ROOT, Owner, check_record_id, encode_label, owner_of
+from langgraph_memory.redaction import Redact
+from langgraph_memory.redaction.nested import redacted
+from langgraph_memory.scope import ROOT, Owner, RecordType, owner_of
 from langgraph_memory.sound import flaw_in, tell_once
+from langgraph_memory.store.filters import check_filter
+from langgraph_memory.store.items import Namespace, StoredItem, encode_value, part_of
 from langgraph_memory.store.ops import NewestOp
-from langgraph_memory.store.rows import Namespace, StoredItem, part_of
 
 FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
 
@@ -42,11 +39,8 @@ CHUNK = 1_000
 ALL = 1_000_000
 """More items than one namespace holds."""
 
-_ON_REQUEST = {"on_request": True}  # in the mark of a message that somebody wanted deleted
 
 _EDITS = "edits"  # the key of their latest one; no id of a record
-
-_MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
 
 def get_op(namespace: Namespace, id: str) -> GetOp:
@@ -64,52 +58,6 @@ def put_op(record: Record, ttl: float | None = None) -> PutOp:
     if isinstance(record, Note) and record.aliases:
         index = ["search_text", "search_aliases"]
     return PutOp(namespace, record.id, value, index, ttl)
-
-
-def forget_ops(records: Sequence[Record]) -> list[PutOp]:
-    """Return the operations that delete records.
-
-    Of messages, digests of their ids stay, so that they are not logged and processed again.
-    """
-    return [
-        op for record in records for op in _forget(record.owner.namespace(record.type), record.id)
-    ]
-
-
-def _forget(namespace: Namespace, key: str) -> list[PutOp]:
-    deletion = PutOp(namespace, key, None)
-    mark = PutOp(forgotten(namespace), key, _ON_REQUEST, index=False)
-    return [deletion, mark] if namespace[-1] == "message" else [deletion]
-
-
-def mark_op(message: Message) -> PutOp:
-    """Return the operation that keeps a digest of a message's id, whatever becomes of the message.
-
-    A session may hold the message still: without the mark, its next turn would log it again.
-    """
-    return PutOp(forgotten(message.owner.namespace(message.type)), message.id, {}, index=False)
-
-
-def retire_ops(messages: Sequence[Message]) -> list[PutOp]:
-    """Return the operations that delete messages which have served, unasked."""
-    gone = [PutOp(m.owner.namespace(m.type), m.id, None) for m in messages]
-    return [*gone, *map(mark_op, messages)]
-
-
-def message_ids(thread_id: str, message_id: str) -> list[str]:
-    """Return the ids that the record of a message may have."""
-    ids = (Message.id_in(thread_id, message_id), Message.id_of(thread_id, message_id))
-    return list(dict.fromkeys(ids))
-
-
-def mark_read_ops(owner: Owner, ids: Sequence[str]) -> list[GetOp]:
-    """Return the operations that read the marks which some messages may have."""
-    return [get_op(forgotten(owner.namespace("message")), id) for id in ids]
-
-
-def on_request(marks: Sequence[Any]) -> bool:
-    """Whether somebody wanted a message to be forgotten, as its marks say."""
-    return any(mark is not None and mark.value == _ON_REQUEST for mark in marks)
 
 
 def forgotten(namespace: Namespace) -> Namespace:
@@ -279,140 +227,82 @@ def owners_of(listed: Any) -> list[Owner]:
     return sorted(own, key=lambda owner: (owner.kind, owner.id))
 
 
-def neighbour_ops(candidate: Note, hybrid: bool) -> list[Any]:
-    """Return what has to be read before a note can be remembered."""
-    namespace = candidate.owner.namespace("note")
-    digests = {"text_digest": text_digest(candidate.kind, candidate.text)}
-    if candidate.slot is not None:
-        digests["slot_digest"] = slot_digest(candidate.slot)
-    return [
-        *(get_op(namespace, id) for id in candidate_ids(candidate)),
-        *(
-            newest_op(namespace, {name: digest, "status": "active"}, ALL, hybrid)
-            for name, digest in digests.items()
-        ),
-    ]
-
-
-def neighbours(candidate: Note, found: Sequence[Any]) -> tuple[list[Note], set[str]]:
-    """Return the notes that `neighbour_ops` found, and which of the candidate's ids are taken."""
-    ids = candidate_ids(candidate)
-    taken = {id for id, item in zip(ids, found, strict=False) if item is not None}
-    lists = found[len(ids) :]
-    namespace = candidate.owner.namespace("note")
-    return read_notes([namespace] * len(lists), lists), taken
-
-
-def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any], hybrid: bool) -> list[Any]:
-    """Return what has to be read before a note can be edited."""
-    namespace = owner.namespace("note")
-    ops: list[Any] = [get_op(namespace, check_record_id(id))]
-    if "text" in changes or "kind" in changes:
-        ops.append(newest_op(namespace, {"status": "active"}, ALL, hybrid))
-    return ops
-
-
-def edited_note(id: str, found: Sequence[Any]) -> Note:
-    """Return the note that `edit_ops` found.
-
-    Raises:
-        RecordNotFoundError: If there is no active note with this id.
-    """
-    record = None if found[0] is None else read_record(found[0])
-    if not isinstance(record, Note) or record.status != "active":
-        raise RecordNotFoundError(
-            f"there is no active note with the id {id!r} here; one of a project or an agent is "
-            "found with project= or agent=, and other types of records are not edited"
-        )
-    return record
-
-
-def refuse_duplicate(change: Change, found: Sequence[Any]) -> None:
-    """Refuse an edit that would make two notes of one.
-
-    Raises:
-        ConfigurationError: If another active note has the kind and text already.
-    """
-    new = change.record
-    digest = text_digest(new.kind, new.text)
-    for other in read_records([new.owner.namespace("note")] * len(found[1:]), found[1:]):
-        assert isinstance(other, Note)
-        if other.id != new.id and text_digest(other.kind, other.text) == digest:
-            raise ConfigurationError(f"the note {other.id!r} says this already: {new.text!r}")
-
-
-def change_ops(changes: Sequence[Change]) -> list[PutOp]:
-    """Return the operations that apply changes, as one batch."""
-    ops = []
-    for change in changes:
-        ops.append(put_op(change.record))
-        old = change.previous
-        if old is not None and change.record.version > old.version:
-            ops.append(put_op(kept_version(old, change.record)))
-    return ops
-
-
 # -- everything of an owner --
 
 
-class Deletion:
-    """The deletion of all that an owner has, of whatever type.
+def said_at(item: Any) -> tuple[str, datetime, int]:
+    """Order what was said: by its time, then by when it was written, then by its place there."""
+    value = item.value
+    return str(value.get("created_at")), item.updated_at, value.get("position") or 0
+
+
+def kept_metadata(given: object, redact: Redact) -> dict[str, Any]:
+    """Return metadata as it is kept: a JSON object without secrets."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise ConfigurationError(f"metadata= is a dict with text keys, got {given!r}")
+    try:
+        kept: dict[str, Any] = json.loads(encode_value(given))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"metadata=: {error}") from error
+    return {redact(key): redacted(value, redact, key) for key, value in kept.items()}
+
+
+def record_filter(
+    given: Mapping[str, Any], types: Iterable[RecordType], zone: tzinfo
+) -> Mapping[str, Any]:
+    """Return a filter with moments for days; refuse one that names what none of the types has.
 
     Args:
-        owner: Whose records.
-        whole: Whether the marks of what was forgotten go too, and none are made.
+        given: The filter; a `date` in it is that whole day.
+        types: Of the records that are filtered.
+        zone: Whose days are meant.
     """
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"filter= is a dict, got {given!r}")
+    given = {name: _moments(condition, zone) for name, condition in given.items()}
+    check_filter(value_filter(given))
+    names = {each.name for type in types for each in fields(RECORD_CLASSES[type])}
+    names -= {"id", "owner"}  # not in what is stored
+    unknown = set() if "metadata" in names else given.keys() - names
+    if types and unknown:  # else they are keys of the metadata
+        raise ConfigurationError(
+            f"filter= names {', '.join(map(repr, sorted(unknown)))}; the fields of these types "
+            f"({', '.join(types)}) are {', '.join(sorted(names))}"
+        )
+    return given
 
-    def __init__(self, owner: Owner, *, whole: bool = False) -> None:
-        self._root = (ROOT, owner.kind, encode_label(owner.id))
-        self._whole = whole
-        self.namespaces: list[Namespace] = []
-        """Those that were listed last."""
-        self._deleted: Counter[tuple[Namespace, str]] = Counter()
 
-    @property
-    def list_op(self) -> ListNamespacesOp:
-        """The operation that brings the owner's namespaces."""
-        return ListNamespacesOp((MatchCondition("prefix", self._root),), limit=ALL)
+_DAYS = {"$gte": ("$gte", 0), "$gt": ("$gte", 1), "$lt": ("$lt", 0), "$lte": ("$lt", 1)}
 
-    def read_ops(self, listed: Any) -> list[Any]:
-        """Return the operations that bring all items of the namespaces that were listed."""
-        # A store may take a label for a pattern, and list what is another owner's.
-        own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
-        self.namespaces = [ns for ns in own if self._whole or ns[-1] != forgotten(ns)[-1]]
-        return all_ops(self.namespaces, hybrid=False)  # with unreadable items
 
-    def items(self, results: Sequence[Any]) -> list[Any]:
-        """Return the items among the store's answers that are the owner's."""
-        return [
-            item
-            for namespace, items in zip(self.namespaces, results, strict=True)
-            for item in items
-            if tuple(item.namespace) == namespace
-        ]
-
-    def delete_ops(self, items: Sequence[Any]) -> list[PutOp]:
-        """Return the operations that delete items; none when there is nothing left.
-
-        Raises:
-            StoreError: If the store still holds what it was told to delete.
-        """
-        addresses = [(tuple(item.namespace), item.key) for item in items]
-        self._deleted.update(addresses)
-        if any(self._deleted[address] > _MOST_DELETIONS for address in addresses):
-            raise StoreError(
-                "the store still holds what it was told to delete, or others keep writing it"
+def _moments(condition: Any, zone: tzinfo) -> Any:
+    """Return a condition on days as one on moments."""
+    if _is_day(condition):
+        condition = {"$gte": condition, "$lte": condition}
+    if not isinstance(condition, Mapping) or not any(map(_is_day, condition.values())):
+        return condition
+    moments: dict[str, Any] = {}
+    for name, day in condition.items():
+        if not _is_day(day):
+            moments[name] = day
+            continue
+        if name not in _DAYS:
+            raise ConfigurationError(
+                f"filter= compares a day with {name!r}: use $gt, $gte, $lt, $lte or the day alone"
             )
-        if self._whole:
-            return [PutOp(namespace, key, None) for namespace, key in addresses]
-        return [op for address in addresses for op in _forget(*address)]
+        operator, later = _DAYS[name]
+        moments[operator] = _midnight(day, later, zone)
+    return moments
 
-    @property
-    def receipt(self) -> Receipt:
-        """What was deleted."""
-        marks = [key for namespace, key in self._deleted if namespace[-1] == forgotten(())[-1]]
-        records = [address for address in self._deleted if address[0][-1] != forgotten(())[-1]]
-        counts = Counter(namespace[-1] for namespace, _ in records)
-        if marks:
-            counts["mark"] = len(marks)
-        return Receipt(tuple(key for _, key in records), dict(counts))
+
+def _midnight(day: date, later: int, zone: tzinfo) -> datetime:
+    """Return when a day begins, or one some days later; at either end of time, that end."""
+    try:
+        return datetime.combine(day + timedelta(days=later), time(), zone).astimezone(UTC)
+    except OverflowError:
+        first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+        return first if day.year == 1 else last
+
+
+def _is_day(value: object) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)

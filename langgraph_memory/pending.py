@@ -14,8 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.findings import said_at
-from langgraph_memory.operations import ALL, lying_in, newest_op, read_record
+from langgraph_memory.operations import ALL, lying_in, newest_op, read_record, said_at
 from langgraph_memory.records import Message
 from langgraph_memory.scope import Owner, RecordType
 

@@ -19,24 +19,20 @@ from typing import NamedTuple
 
 from langgraph_memory.clock import in_zone
 from langgraph_memory.counting import WIDE, CountTokens, approximate_tokens, counter_of
-from langgraph_memory.escaping import one_line
+from langgraph_memory.escaping import CLOSE, OPEN, one_line
 from langgraph_memory.listing import own_text
 from langgraph_memory.ranking import Quotas, sources_of
+from langgraph_memory.recalled import Hit, Recalled
 from langgraph_memory.records import (
     Document,
     Episode,
-    Hit,
     Message,
     Note,
-    Recalled,
     Record,
+    is_kept_anyway,
     normalise,
 )
-from langgraph_memory.repetition import is_kept_anyway
 from langgraph_memory.scope import Owner
-
-OPEN = "<memory>"
-CLOSE = "</memory>"
 
 INTRODUCTION = (
     "What is remembered of this user, from earlier conversations and documents. "

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
 from langgraph_memory.records import normalise
 from langgraph_memory.redaction import Redact
+from langgraph_memory.unicode import replace_surrogates
 
 MAX_NOTES = 5
 """Notes of one reply; whoever tells more of themselves in one message tells a story."""

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.floors import EMBEDDED, Floors, floors_of
-from langgraph_memory.records import Hit, Message, Note, Record, normalise
+from langgraph_memory.recalled import Hit
+from langgraph_memory.records import Message, Note, Record, normalise
 from langgraph_memory.scope import Owner, RecordType
 
 AGENTS_DECAY = 0.995

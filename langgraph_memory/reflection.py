@@ -22,7 +22,8 @@ from pydantic import BaseModel, Field
 from langgraph_memory.drafts import Draft, Ruled, Settled, last_of_each, total
 from langgraph_memory.extraction import Candidate, importance_of, proposed_text, read_items
 from langgraph_memory.instructions import REFLECTION, escaped
-from langgraph_memory.operations import ALL, change_ops, get_op, newest_op, put_op, read_record
+from langgraph_memory.note_storage import change_ops
+from langgraph_memory.operations import ALL, get_op, newest_op, put_op, read_record
 from langgraph_memory.reconcile import plan_batch
 from langgraph_memory.records import Change, Episode, Extraction, Note
 from langgraph_memory.redaction import Redact, no_redaction

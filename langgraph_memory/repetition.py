@@ -16,12 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from langgraph_memory.records import Note, normalise
+from langgraph_memory.records import Note, is_kept_anyway, normalise
 from langgraph_memory.similarity import without_end
-
-CRITICAL = 0.8
-"""The importance from which on a note never fades, never gives way to one that says the same, and
-is never put away for want of room."""
 
 _LONGEST = 500
 """Characters of a note whose words are compared; a longer one is no sentence, and has to be equal
@@ -53,11 +49,6 @@ _PARTICLES = re.compile(f"(?<=[{_CJK}])[了啦呀啊哦喔哟嘛]+$")
 
 _SMALL = frozenset("a an the is are do does 的".split())
 _ALIKE = {"never": "not", "has": "have", "goes": "go"}
-
-
-def is_kept_anyway(note: Note) -> bool:
-    """Whether a note is pinned or critical: it is put away only when it is over."""
-    return note.pinned or note.importance >= CRITICAL
 
 
 def same_words(text: str, other: str) -> bool:

@@ -29,7 +29,7 @@ from langgraph_memory.reply_forms import (
     repaired_reply,
     reply_in_text,
 )
-from langgraph_memory.scope import field_of
+from langgraph_memory.state import field_of
 
 _INSTRUCTIONS = """\
 Answer with one JSON object and nothing else:

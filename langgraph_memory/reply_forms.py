@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel
 
 from langgraph_memory.answers import repaired, without_thoughts
-from langgraph_memory.embedding import replace_surrogates
+from langgraph_memory.unicode import replace_surrogates
 
 TOOL = "SavingReply"
 """The tool that a structured output calls; small models write such a call as text."""

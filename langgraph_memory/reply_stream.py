@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.replies import SavingReply, take_proposal
+from langgraph_memory.unicode import replace_surrogates
 
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _OPENINGS = tuple(

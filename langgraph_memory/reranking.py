@@ -18,7 +18,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.constants import TAG_NOSTREAM
 
 from langgraph_memory.calling import TAG_MEMORY
-from langgraph_memory.records import Hit, Recalled
+from langgraph_memory.recalled import Hit, Recalled
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from langgraph.store.base import BaseStore, PutOp
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.operations import mark_op, put_op
+from langgraph_memory.message_storage import mark_op
+from langgraph_memory.operations import put_op
 from langgraph_memory.records import Message
-from langgraph_memory.store.expiry import check_ttl
+from langgraph_memory.store.ttl import check_ttl
 
 Lists = TypeVar("Lists", bound=Sequence[Any])
 

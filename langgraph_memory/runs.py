@@ -37,7 +37,8 @@ from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.records import Episode, Message, Record
 from langgraph_memory.replies import Taken
 from langgraph_memory.saving import Saving
-from langgraph_memory.scope import Owner, Scope, run_owner_id, run_user
+from langgraph_memory.scope import Owner
+from langgraph_memory.whose import Scope, run_owner_id, run_user
 
 logger = logging.getLogger(__name__)
 

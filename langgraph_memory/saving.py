@@ -21,12 +21,12 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.going_on import turns_before
 from langgraph_memory.messages import current_turn, is_summary, text_of
 from langgraph_memory.outbox import Content
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.redaction import Redact
+from langgraph_memory.unicode import replace_surrogates
 
 
 @dataclass(frozen=True, slots=True)

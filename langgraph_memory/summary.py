@@ -28,7 +28,8 @@ from langgraph_memory.folding import SUMMARY_ID, Folded, fold, older_part, summa
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import as_messages, with_ids
 from langgraph_memory.runs import Run, Scopes, check_memory, current_run
-from langgraph_memory.scope import Scope, field_of
+from langgraph_memory.state import field_of
+from langgraph_memory.whose import Scope
 
 logger = logging.getLogger(__name__)
 

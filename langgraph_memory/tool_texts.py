@@ -17,11 +17,11 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.clock import in_zone
 from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.embedding import replace_surrogates
 from langgraph_memory.escaping import one_line
 from langgraph_memory.prompts import fill, line_of
 from langgraph_memory.proposals import worth_keeping
 from langgraph_memory.ranking import Quotas
+from langgraph_memory.recalled import Recalled
 from langgraph_memory.records import (
     Also,
     Change,
@@ -30,12 +30,12 @@ from langgraph_memory.records import (
     Kind,
     Message,
     Note,
-    Recalled,
     Record,
     long_date,
 )
 from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.scope import Owner
+from langgraph_memory.unicode import replace_surrogates
 
 R = TypeVar("R", bound=Record)
 

@@ -17,7 +17,8 @@ from langgraph_memory.extraction import slot_of
 from langgraph_memory.memory import Memory
 from langgraph_memory.operations import ALL
 from langgraph_memory.ranking import Quotas
-from langgraph_memory.records import Change, Recalled, Receipt, Record
+from langgraph_memory.recalled import Recalled
+from langgraph_memory.records import Change, Receipt, Record
 from langgraph_memory.scope import Owner, RecordType
 
 A = TypeVar("A", bound=tool_texts.Asked)

@@ -26,9 +26,10 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.messages import calls_before, messages_with_call
 from langgraph_memory.ranking import Quotas
 from langgraph_memory.runs import Run, Scopes, check_memory, run_of
-from langgraph_memory.scope import Owner, OwnerKind, Scope
+from langgraph_memory.scope import Owner, OwnerKind
 from langgraph_memory.tool_texts import TOOLS_PROMPT as TOOLS_PROMPT
 from langgraph_memory.tool_verbs import Call, Verb
+from langgraph_memory.whose import Scope
 
 logger = logging.getLogger(__name__)
 A = TypeVar("A", bound=tool_texts.Asked)

@@ -24,8 +24,8 @@ from langgraph_memory.conversation import (
     MessageColumns,
 )
 from langgraph_memory.lexical import K1, B, idf
+from langgraph_memory.store.items import StoredItem
 from langgraph_memory.store.partition import Partition
-from langgraph_memory.store.rows import StoredItem
 
 START = datetime(2026, 5, 1, 9, tzinfo=UTC)
 WORDS = ("tea", "moka", "train", "Lima?", "why?", "seven")

@@ -20,7 +20,7 @@ from langgraph_memory import (
 )
 from langgraph_memory.counting import approximate_tokens
 from langgraph_memory.prompts import memory_block
-from langgraph_memory.records import Recalled
+from langgraph_memory.recalled import Recalled
 from langgraph_memory.testing import HashingEmbeddings
 from tests.test_prompts import FULL, hit, note
 

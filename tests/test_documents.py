@@ -22,7 +22,7 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Document, Memory, Source
 from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreError
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.escaping import CLOSE, OPEN
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 

@@ -14,7 +14,8 @@ from langgraph.graph import StateGraph
 
 from langgraph_memory import ChromaStore, Memory, MemoryState, messages_with_memory, recall_node
 from langgraph_memory.followups import CONTEXT_CHARACTERS, in_turn, queries_of
-from langgraph_memory.records import Hit, Note, Recalled
+from langgraph_memory.recalled import Hit, Recalled
+from langgraph_memory.records import Note
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings
 

@@ -33,7 +33,8 @@ from langgraph_memory.errors import (
     RecordNotFoundError,
 )
 from langgraph_memory.messages import with_block
-from langgraph_memory.records import OUTCOMES, Recalled, Receipt
+from langgraph_memory.recalled import Recalled
+from langgraph_memory.records import OUTCOMES, Receipt
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 if TYPE_CHECKING:

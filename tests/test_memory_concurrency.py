@@ -20,7 +20,8 @@ from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.clock import utc_now
 from langgraph_memory.errors import LangGraphMemoryError
 from langgraph_memory.locks import OWNER_LOCKS, OwnerLocks
-from langgraph_memory.records import Note, Recalled
+from langgraph_memory.recalled import Recalled
+from langgraph_memory.records import Note
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings
 

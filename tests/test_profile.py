@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from langgraph.store.base import Item
 
 from langgraph_memory import Memory
-from langgraph_memory.embedding import UniversalSentenceEncoder
 from langgraph_memory.lexical import LexicalIndex
 from langgraph_memory.operations import put_op
 from langgraph_memory.profile import NoteColumns, NotesOf
@@ -23,6 +22,7 @@ from langgraph_memory.recalling import PROFILE_NOTES
 from langgraph_memory.records import Note
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import ManualClock
+from langgraph_memory.universal import UniversalSentenceEncoder
 from tests.conftest import STORES, Verbs
 from tests.test_prompts import below
 

@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 
 from langgraph_memory import Memory
 from langgraph_memory.counting import approximate_tokens
+from langgraph_memory.escaping import CLOSE, OPEN
 from langgraph_memory.listing import own_text
 from langgraph_memory.prompts import (
-    CLOSE,
     INTRODUCTION,
     KNOWN,
     LAST_TIME,
     NOTHING_ELSE,
     NOTHING_KNOWN,
-    OPEN,
     PERHAPS,
     RELEVANT,
     SECTIONS,
@@ -33,7 +32,8 @@ from langgraph_memory.prompts import (
     memory_block,
 )
 from langgraph_memory.ranking import Quotas
-from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record, normalise
+from langgraph_memory.recalled import Hit, Recalled
+from langgraph_memory.records import Episode, Message, Note, Record, normalise
 from langgraph_memory.scope import Owner
 
 ANA = Owner("user", "ana")

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.floors import EMBEDDED, UNMEASURED, Floors
 from langgraph_memory.ranking import Evidence, Quotas, Ranking, distinct, recency
-from langgraph_memory.records import Episode, Hit, Message, Note, Record
+from langgraph_memory.recalled import Hit
+from langgraph_memory.records import Episode, Message, Note, Record
 from langgraph_memory.scope import Owner, RecordType
 
 ANA = Owner("user", "ana")

@@ -16,7 +16,8 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.findings import PERHAPS
 from langgraph_memory.floors import Floors
 from langgraph_memory.operations import put_op
-from langgraph_memory.records import Note, Recalled
+from langgraph_memory.recalled import Recalled
+from langgraph_memory.records import Note
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs

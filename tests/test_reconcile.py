@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.operations import change_ops
+from langgraph_memory.note_storage import change_ops
 from langgraph_memory.reconcile import candidate_ids, edited, kept_version, plan
 from langgraph_memory.records import Change, Kind, Note, Status, normalise
 from langgraph_memory.scope import Owner

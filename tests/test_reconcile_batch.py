@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory.answers import UnreadableAnswer
-from langgraph_memory.operations import change_ops
+from langgraph_memory.note_storage import change_ops
 from langgraph_memory.reconcile import Neighbour, Rulings, collapse, plan_batch
 from langgraph_memory.records import Change, Note, normalise
 from langgraph_memory.rulings import MAX_PAIRS, Pair, pairs, request, rulings

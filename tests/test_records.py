@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langgraph_memory.recalled import Hit, Recalled
 from langgraph_memory.records import (
     KINDS,
     OUTCOMES,
     STATUSES,
     Episode,
     Extraction,
-    Hit,
     Message,
     Note,
-    Recalled,
     Receipt,
     Record,
     long_date,

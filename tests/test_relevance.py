@@ -18,7 +18,8 @@ from langchain_core.messages import HumanMessage
 from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.lexical import LexicalIndex, tokens
-from langgraph_memory.records import Hit, Message
+from langgraph_memory.recalled import Hit
+from langgraph_memory.records import Message
 from langgraph_memory.relevance import RecordRanker, closeness, within
 from langgraph_memory.store.ops import Scores, Searched
 from langgraph_memory.testing import HashingEmbeddings, ManualClock

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.records import KINDS, Note
-from langgraph_memory.repetition import is_kept_anyway, may_be_one, repeated, same_words
+from langgraph_memory.records import KINDS, Note, is_kept_anyway
+from langgraph_memory.repetition import may_be_one, repeated, same_words
 from langgraph_memory.scope import Owner
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,8 +15,8 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Message
-from langgraph_memory.operations import retire_ops
-from langgraph_memory.store.expiry import LONGEST
+from langgraph_memory.message_storage import retire_ops
+from langgraph_memory.store.ttl import LONGEST
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs
 

@@ -22,10 +22,9 @@ from langgraph_memory.scope import (
     encode_label,
     owner_of,
     readers,
-    run_owner_id,
-    run_user,
     writer,
 )
+from langgraph_memory.whose import run_owner_id, run_user
 
 ANY_ID = st.text(st.characters(exclude_categories=()), min_size=1)  # also lone surrogates
 # Few characters, and those that the encoding itself uses: so that labels can look alike.

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Note, RecordNotFoundError
-from langgraph_memory.prompts import CLOSE, OPEN, SHARED
-from langgraph_memory.records import Recalled
+from langgraph_memory.escaping import CLOSE, OPEN
+from langgraph_memory.prompts import SHARED
+from langgraph_memory.recalled import Recalled
 from langgraph_memory.scope import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.conftest import STORES, Verbs

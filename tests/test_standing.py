@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph_memory import Memory
 from langgraph_memory.conversation import _FIELDS
 from langgraph_memory.prompts import LAST_TIME, RELEVANT, tells
-from langgraph_memory.records import Recalled
+from langgraph_memory.recalled import Recalled
 from langgraph_memory.standing import WEAK, Repetitions
 from langgraph_memory.testing import ManualClock
 from tests.conftest import STORES, Verbs

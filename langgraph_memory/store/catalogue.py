@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.items import Namespace
 
 _KEPT = 4_096  # prefixes; the least recently used leave
 

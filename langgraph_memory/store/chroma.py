@@ -31,8 +31,10 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store.collection import Collection
 from langgraph_memory.store.copies import checked, copied
 from langgraph_memory.store.directory_lock import resolved
-from langgraph_memory.store.erasing import Overwritten, overwrite
-from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl, check_ttl_config
+from langgraph_memory.store.erasing import overwrite
+from langgraph_memory.store.erasure import Overwritten, Sought
+from langgraph_memory.store.expiry import SWEEP_EVERY, Sweeper, check_ttl_config
+from langgraph_memory.store.items import Namespace
 from langgraph_memory.store.opening import (
     open_client,
     open_directory,
@@ -46,10 +48,10 @@ from langgraph_memory.store.partition_cache import CACHE_BYTES, PARTITION_ROWS, 
 from langgraph_memory.store.pending_erasure import add_pending
 from langgraph_memory.store.planning import Plan, labels, plan, writes
 from langgraph_memory.store.reading import Reader
-from langgraph_memory.store.rows import Namespace
-from langgraph_memory.store.searching import Sought, search
+from langgraph_memory.store.searching import search
 from langgraph_memory.store.server import Server, is_url
 from langgraph_memory.store.server_collection import ServerRows
+from langgraph_memory.store.ttl import check_ttl
 
 T = TypeVar("T")
 

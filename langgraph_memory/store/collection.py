@@ -25,13 +25,13 @@ from langgraph_memory.embedding import (
     Fingerprint,
     fingerprint_from_metadata,
     fingerprint_to_metadata,
-    replace_surrogates,
 )
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.store.catalogue import Catalogue, under
 from langgraph_memory.store.chroma_rows import ChromaRows, cut
 from langgraph_memory.store.expiry import Prolonged
 from langgraph_memory.store.folder import Folder
+from langgraph_memory.store.items import Address, Namespace, StoredItem, part_of
 from langgraph_memory.store.large import LargeReader, Scope, ScopeName
 from langgraph_memory.store.loading import (
     TooLargeError,
@@ -44,17 +44,7 @@ from langgraph_memory.store.loading import (
 )
 from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.partition_cache import Limits, PartitionCache
-from langgraph_memory.store.rows import (
-    BESIDE_ITEMS,
-    Address,
-    Namespace,
-    StoredItem,
-    is_of_user,
-    namespace_row,
-    part_of,
-    row_id,
-    tombstone,
-)
+from langgraph_memory.store.rows import BESIDE_ITEMS, is_of_user, namespace_row, row_id, tombstone
 from langgraph_memory.store.vector_clock import VectorClock, is_empty
 from langgraph_memory.store.writing import (
     Before,
@@ -66,6 +56,7 @@ from langgraph_memory.store.writing import (
     put_rows,
     touched_ids,
 )
+from langgraph_memory.unicode import replace_surrogates
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

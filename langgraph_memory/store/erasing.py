@@ -3,57 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Protocol
 
-from langgraph_memory.embedding import Vectors
 from langgraph_memory.errors import StoreError
 from langgraph_memory.store.directory_lock import DirectoryLock
+from langgraph_memory.store.erasure import Sought, forms_of
 from langgraph_memory.store.holdings import erase_files
 from langgraph_memory.store.pending_erasure import add_pending, clear_pending, pending_users
-from langgraph_memory.store.rows import Namespace
 from langgraph_memory.store.scouring import scour
-from langgraph_memory.store.searching import Sought, search
-from langgraph_memory.store.traces import own_forms, shared_forms
+from langgraph_memory.store.searching import search
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Overwritten:
-    """What became of the files of a store."""
-
-    found: Mapping[str, int] = field(default_factory=dict)
-    """How often something of the users was found still, by file."""
-    closed: float = 0.0
-    """For how many seconds reads and writes had to wait."""
-    pending: bool = False
-    """Whether it is done at the next opening."""
-    elsewhere: str = ""
-    """Where files lie that could neither be overwritten nor searched, in words."""
-
-
-class ErasingStore(Protocol):
-    """What a store offers to whom erases users; `ChromaStore` does."""
-
-    def vectors(self, namespaces: Sequence[Namespace]) -> Iterable[Vectors]: ...
-
-    def count_beside(self, namespaces: Sequence[Namespace]) -> int: ...
-
-    def wipe(self, namespaces: Sequence[Namespace], user: str) -> None: ...
-
-    def overwrite(
-        self, users: Sequence[str], sought: Sought, files: Sequence[Path], *, later: bool
-    ) -> Overwritten: ...
-
-
-def forms_of(users: Sequence[str]) -> Sought:
-    """Return what is searched for of users of whom no more than the ids is known."""
-    own = frozenset(form for user in users for form in own_forms(user))
-    shared = frozenset(form for user in users for form in shared_forms(user))
-    return Sought(own, shared - own)
 
 
 def overwrite(

@@ -16,7 +16,8 @@ from typing import Any
 from langgraph.store.base import TTLConfig
 
 from langgraph_memory.errors import ConfigurationError, LangGraphMemoryError
-from langgraph_memory.store.rows import Address
+from langgraph_memory.store.items import Address
+from langgraph_memory.store.ttl import check_ttl
 
 logger = logging.getLogger(__name__)
 
@@ -25,22 +26,6 @@ WRITE_AFTER = 60.0
 
 SWEEP_EVERY = 5.0
 """Minutes between two sweeps where nothing else is asked for, as in LangGraph's own stores."""
-
-LONGEST = 1e300
-"""Minutes that an item can be given to live: the end of a longer life is no finite number."""
-
-
-def check_ttl(minutes: Any) -> None:
-    """Refuse anything but a time to live.
-
-    Raises:
-        ConfigurationError: If it is not a positive number of minutes, `LONGEST` at most.
-    """
-    number = isinstance(minutes, (int, float)) and not isinstance(minutes, bool)
-    if not number or not 0 < minutes <= LONGEST:
-        raise ConfigurationError(
-            f"ttl is a number of minutes above 0 and up to {LONGEST:g}, got {minutes!r}"
-        )
 
 
 def check_ttl_config(config: TTLConfig | None) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from langgraph_memory.store.collection import Collection, Reading
 from langgraph_memory.store.folder_rows import FolderRows
+from langgraph_memory.store.items import Address, Namespace
 from langgraph_memory.store.large import ScopeName
 from langgraph_memory.store.partition import Partition
 from langgraph_memory.store.partition_cache import Limits
-from langgraph_memory.store.rows import Address, Namespace
 
 
 class FolderCollection(Collection):

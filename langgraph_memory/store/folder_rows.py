@@ -32,9 +32,10 @@ from langgraph_memory.store.chroma_rows import (
     own_metadatas,
 )
 from langgraph_memory.store.index_vectors import IndexVectors
+from langgraph_memory.store.items import Namespace, part_of
 from langgraph_memory.store.rebuild import NEXT, embedded, is_complete
 from langgraph_memory.store.repair import confirmed
-from langgraph_memory.store.rows import Namespace, Row, part_of
+from langgraph_memory.store.rows import Row
 from langgraph_memory.store.tables import DATABASE, StoredCollection, find_collection, row_count
 
 logger = logging.getLogger(__name__)

@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 
 from langgraph_memory.store.chroma_rows import PAGE, WHOLE, ChromaRows
 from langgraph_memory.store.filters import matches
+from langgraph_memory.store.items import Address, Namespace, StoredItem, part_of
 from langgraph_memory.store.rows import (
-    Address,
-    Namespace,
-    StoredItem,
     Unreadable,
     items_from_rows,
-    part_of,
     read_namespace,
     readable_items,
     row_id,

@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from langgraph_memory.store.chroma_rows import COLLECTION, PAGE, WHOLE, ChromaRows, cut
-from langgraph_memory.store.rows import (
-    Address,
-    Namespace,
-    StoredItem,
-    Unreadable,
-    items_from_rows,
-    part_of,
-    read_namespace,
-    readable_items,
-)
+from langgraph_memory.store.items import Address, Namespace, StoredItem, part_of
+from langgraph_memory.store.rows import Unreadable, items_from_rows, read_namespace, readable_items
 from langgraph_memory.store.tables import find_collection, namespace_parts, reading
 from langgraph_memory.store.vector_clock import is_empty
 from langgraph_memory.store.writing import Before

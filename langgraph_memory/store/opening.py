@@ -16,8 +16,7 @@ from typing import Any
 
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import StoreError, StoreLockedError
-from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows
-from langgraph_memory.store.client import persistent_client, settings
+from langgraph_memory.store.chroma_rows import COLLECTION, ChromaRows, persistent_client, settings
 from langgraph_memory.store.collection import Collection, DirectoryCollection
 from langgraph_memory.store.directory_lock import DirectoryLock, resolved
 from langgraph_memory.store.erasing import finish_erasure

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import LexicalIndex
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.store.items import Namespace, StoredItem
 
 Scores = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -143,3 +143,18 @@ class Match(NamedTuple):
     item: StoredItem
     scores: dict[str, float]
     """The ranker's scores by their names."""
+
+
+def top(scores: Scores, count: int) -> NDArray[np.intp]:
+    """Return the rows with the highest scores, best first; `-inf` is none.
+
+    Args:
+        scores: Shape `(rows,)`.
+        count: How many rows at most.
+    """
+    border = np.finfo(scores.dtype).min
+    if 0 < count < len(scores):
+        # Ties at the border go to the first row, as in a full sort.
+        border = max(border, np.partition(scores, len(scores) - count)[len(scores) - count])
+    rows = np.flatnonzero(scores >= border)
+    return rows[np.argsort(-scores[rows], kind="stable")[:count]]

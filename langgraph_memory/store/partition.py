@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from langgraph_memory.lexical import LexicalIndex, tokens
 from langgraph_memory.sound import flaw_in, tell_once
 from langgraph_memory.store.filters import matches
+from langgraph_memory.store.items import Namespace, StoredItem, part_of
 from langgraph_memory.store.ops import Columns
-from langgraph_memory.store.rows import Namespace, StoredItem, part_of
 from langgraph_memory.store.vector_clock import VectorClock
 
 _MASKS_KEPT = 8

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from langgraph_memory.store.items import Namespace, StoredItem
 from langgraph_memory.store.partition import Partition
-from langgraph_memory.store.rows import Namespace, StoredItem
 
 CACHE_BYTES = 256 * 1024 * 1024
 PARTITION_ROWS = 50_000

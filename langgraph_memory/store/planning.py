@@ -22,13 +22,14 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from langgraph_memory.embedding import Vectors, replace_surrogates
+from langgraph_memory.embedding import Vectors
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.store.expiry import check_ttl
 from langgraph_memory.store.filters import ExtendedFilter, check_filter
+from langgraph_memory.store.items import Address, Namespace, StoredItem, copy_json, encode_value
 from langgraph_memory.store.ops import HybridOp, NewestOp
-from langgraph_memory.store.rows import Address, Namespace, StoredItem, copy_json, encode_value
+from langgraph_memory.store.ttl import check_ttl
 from langgraph_memory.store.writing import Write
+from langgraph_memory.unicode import replace_surrogates
 
 
 @dataclass(slots=True)

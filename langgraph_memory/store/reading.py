@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.sound import flaw_in
 from langgraph_memory.store.collection import Collection, Pair, Source
+from langgraph_memory.store.items import Address, Namespace, StoredItem, copy_json
 from langgraph_memory.store.large import LargeReader, ScopeName
 from langgraph_memory.store.ops import (
     Best,
@@ -31,11 +32,10 @@ from langgraph_memory.store.ops import (
     HybridOp,
     Match,
     NewestOp,
-    Scores,
     Searched,
+    top,
 )
 from langgraph_memory.store.partition import Partition, Snapshot
-from langgraph_memory.store.rows import Address, Namespace, StoredItem, copy_json
 
 IN_TURN = 10_000
 """Up to so many rows, readers take turns: numpy lets go of the interpreter at each call, and eight
@@ -246,21 +246,6 @@ def _prefix(op: ListNamespacesOp) -> Namespace:
         if condition.match_type == "prefix"
     ]
     return max(paths, key=len, default=())
-
-
-def top(scores: Scores, count: int) -> NDArray[np.intp]:
-    """Return the rows with the highest scores, best first; `-inf` is none.
-
-    Args:
-        scores: Shape `(rows,)`.
-        count: How many rows at most.
-    """
-    border = np.finfo(scores.dtype).min
-    if 0 < count < len(scores):
-        # Ties at the border go to the first row, as in a full sort.
-        border = max(border, np.partition(scores, len(scores) - count)[len(scores) - count])
-    rows = np.flatnonzero(scores >= border)
-    return rows[np.argsort(-scores[rows], kind="stable")[:count]]
 
 
 def list_namespaces(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from langgraph_memory.embedding import PROBE, Embedder, Fingerprint, fingerprint_from_metadata
 from langgraph_memory.errors import StoreError
-from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.client import opened_client
+from langgraph_memory.store.chroma_rows import COLLECTION, opened_client
 from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.index_files import (
     PICKLE,

@@ -18,28 +18,22 @@ row besides, which the catalogue of namespaces is read from. A row's metadata:
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.embedding import replace_surrogates, seeded_vector
-from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.embedding import seeded_vector
 from langgraph_memory.scope import owner_of
 from langgraph_memory.sound import MAX_DEPTH, depth, flaw_in, tell_once
-
-T = TypeVar("T")
-
-Namespace = tuple[str, ...]
-Address = tuple[Namespace, str]
-"""Where an item is: its namespace and its key."""
+from langgraph_memory.store.items import Namespace, StoredItem, encode_value, part_of
+from langgraph_memory.unicode import replace_surrogates
 
 _ID_BYTES = 20
 
@@ -59,30 +53,6 @@ _FIELDS = (
     "type",
     *_EPISODE_FIELDS,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class StoredItem:
-    """An item with what a search needs of it: its texts, and a vector for each (or none)."""
-
-    namespace: Namespace
-    key: str
-    value: dict[str, Any]
-    created_at: datetime
-    updated_at: datetime
-    texts: tuple[str, ...]
-    vectors: NDArray[np.float32]
-    """Shape `(indexed texts, dimensions)`."""
-    order: int = 0
-    """Grows from write to write, whatever the clock says."""
-    size: int = 0
-    """Characters of the value as JSON."""
-    ttl: float | None = None
-    """Minutes to live after the last put or, where reads refresh it, the last read."""
-    expires: float = math.inf
-    """When it ended, in seconds since 1970, unless a read has prolonged it since."""
-    read: list[Any] = dataclasses.field(default_factory=list, compare=False, repr=False)
-    """What its value was last read as, kept by who read it: an item does not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +79,6 @@ def is_own(id: str) -> bool:
     return len(id) == 2 * _ID_BYTES
 
 
-def part_of(namespace: Namespace) -> str:
-    """Return a namespace as the metadata value `part`."""
-    return json.dumps(list(namespace))
-
-
 def is_of_user(part: object, user: str) -> bool:
     """Whether a row that names a user is theirs, as its namespace says; so is one without any."""
     try:
@@ -121,31 +86,6 @@ def is_of_user(part: object, user: str) -> bool:
     except Unreadable:
         return True
     return owned is None or owned[0].id == user
-
-
-def copy_json(value: T) -> T:
-    """Copy a JSON value, so that a caller who changes theirs does not change ours."""
-    if isinstance(value, dict):
-        return {key: copy_json(inner) for key, inner in value.items()}  # type: ignore[return-value]
-    if isinstance(value, (list, tuple)):
-        return [copy_json(inner) for inner in value]  # type: ignore[return-value]
-    return value
-
-
-def encode_value(value: Mapping[str, Any]) -> str:
-    """Return a value as JSON text.
-
-    Raises:
-        ConfigurationError: If it holds something that JSON does not have, or is nested too deeply.
-    """
-    try:
-        if depth(value) > MAX_DEPTH:
-            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-        return replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigurationError(
-            f"a store keeps JSON values (dict, list, str, int, float, bool, None): {error}"
-        ) from error
 
 
 def item_rows(item: StoredItem, dims: int) -> list[Row]:

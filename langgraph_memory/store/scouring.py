@@ -20,8 +20,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from langgraph_memory.errors import LangGraphMemoryError, StoreError
-from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.client import opened_client
+from langgraph_memory.store.chroma_rows import COLLECTION, opened_client
 from langgraph_memory.store.directory_lock import DirectoryLock
 from langgraph_memory.store.index_files import blank_unused
 from langgraph_memory.store.rebuild import NEXT

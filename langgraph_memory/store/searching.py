@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +23,11 @@ import numpy as np
 
 from langgraph_memory.errors import StoreError
 from langgraph_memory.store.chroma_rows import COLLECTION
+from langgraph_memory.store.erasure import Sought
 from langgraph_memory.store.holdings import held_files
 from langgraph_memory.store.index_files import living_vectors
 from langgraph_memory.store.needles import Needles, chunks_of
 from langgraph_memory.store.tables import DATABASE, find_collection, reading
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What is searched for."""
-
-    own: frozenset[bytes] = frozenset()
-    """What nobody else's record can hold: it is to be nowhere."""
-    shared: frozenset[bytes] = frozenset()
-    """What others may have said too: it is to be nowhere if no remaining record holds it."""
 
 
 def search(directory: Path | None, files: Collection[Path], sought: Sought) -> dict[str, int]:

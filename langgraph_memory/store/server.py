@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from langgraph_memory.errors import ConfigurationError, StoreAwayError, StoreError
-from langgraph_memory.store.chroma_rows import chroma_errors
-from langgraph_memory.store.client import settings
+from langgraph_memory.store.chroma_rows import chroma_errors, settings
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -20,18 +20,12 @@ from langgraph_memory.embedding import Fingerprint
 from langgraph_memory.store.catalogue import under
 from langgraph_memory.store.chroma_rows import ChromaRows, cut
 from langgraph_memory.store.collection import Collection, Reading
+from langgraph_memory.store.items import Address, Namespace
 from langgraph_memory.store.large import Scope, ScopeName
 from langgraph_memory.store.loading import listed_namespaces, stored_before
 from langgraph_memory.store.partition import Partition
 from langgraph_memory.store.partition_cache import Limits
-from langgraph_memory.store.rows import (
-    Address,
-    Namespace,
-    Row,
-    namespace_row,
-    row_id,
-    tombstone,
-)
+from langgraph_memory.store.rows import Row, namespace_row, row_id, tombstone
 from langgraph_memory.store.server import Server
 from langgraph_memory.store.vector_clock import (
     VectorClock,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from langgraph_memory.store.chroma_rows import PAGE
-from langgraph_memory.store.rows import Address, Namespace, Row, StoredItem, item_rows, row_id
+from langgraph_memory.store.items import Address, Namespace, StoredItem
+from langgraph_memory.store.rows import Row, item_rows, row_id
 
 
 @dataclass(slots=True)

@@ -30,13 +30,8 @@ from langgraph_memory.episodic import Evaluator
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.marks import Marks
-from langgraph_memory.operations import (
-    all_ops,
-    batches,
-    change_ops,
-    read_notes,
-    read_records,
-)
+from langgraph_memory.note_storage import change_ops
+from langgraph_memory.operations import all_ops, batches, read_notes, read_records
 from langgraph_memory.outbox import Outbox
 from langgraph_memory.ranking import Ranking
 from langgraph_memory.records import Change, Note, Record
@@ -45,7 +40,7 @@ from langgraph_memory.rewriting import Rewriter
 from langgraph_memory.rulings import Pair, Reconciled
 from langgraph_memory.scope import Owner
 from langgraph_memory.similarity import BLIND, Band, band_of
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.items import Namespace
 from langgraph_memory.task_rule import IsTask
 from langgraph_memory.versions import Decision
 

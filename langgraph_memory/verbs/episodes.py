@@ -11,7 +11,8 @@ from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.open_episode import OpenEpisode
 from langgraph_memory.operations import ALL, get_op, newest_op, put_op, read_record, read_records
 from langgraph_memory.read_only import writes
-from langgraph_memory.records import Change, Episode, Hit, Message, Outcome
+from langgraph_memory.recalled import Hit
+from langgraph_memory.records import Change, Episode, Message, Outcome
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, writer
 from langgraph_memory.verbs.reading import Reading

@@ -18,8 +18,8 @@ from langgraph_memory.read_only import writes
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import Owner
 from langgraph_memory.sessions import Sessions
-from langgraph_memory.store.erasing import ErasingStore, Overwritten
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.erasure import ErasingStore, Overwritten
+from langgraph_memory.store.items import Namespace
 from langgraph_memory.store.searching import search
 from langgraph_memory.verbs.base import Verbs
 

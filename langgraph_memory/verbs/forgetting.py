@@ -7,12 +7,14 @@ from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
 from langgraph_memory import arguments, listing, retelling
+from langgraph_memory.deletion import Deletion
 from langgraph_memory.locks import OWNER_LOCKS
-from langgraph_memory.operations import Deletion, all_ops, forget_ops, read_records
+from langgraph_memory.message_storage import forget_ops
+from langgraph_memory.operations import all_ops, read_records
 from langgraph_memory.read_only import writes
 from langgraph_memory.records import Receipt
 from langgraph_memory.scope import TYPES, Owner, writer
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.store.items import Namespace
 from langgraph_memory.verbs.base import Verbs
 
 

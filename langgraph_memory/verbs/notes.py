@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph_memory import arguments, versions
 from langgraph_memory.locks import OWNER_LOCKS
-from langgraph_memory.operations import (
+from langgraph_memory.note_storage import (
     change_ops,
     edit_ops,
     edited_note,

@@ -9,11 +9,12 @@ from typing import Any, Literal, overload
 from langgraph.store.base import GetOp
 
 from langgraph_memory import arguments, findings, listing
-from langgraph_memory.lessons import lesson_ops, with_found, with_lessons
+from langgraph_memory.findings import lesson_ops, with_found, with_lessons
 from langgraph_memory.operations import get_op, read_record
 from langgraph_memory.ranking import Ranking
+from langgraph_memory.recalled import Recalled
 from langgraph_memory.recalling import Answers, Question
-from langgraph_memory.records import Document, Kind, Note, Recalled, Record, Source
+from langgraph_memory.records import Document, Kind, Note, Record, Source
 from langgraph_memory.reranking import arerank, rerank
 from langgraph_memory.retention import unexpired
 from langgraph_memory.scope import Owner, RecordType, check_record_id, writer

@@ -18,14 +18,9 @@ from langgraph_memory.extraction import Extracted
 from langgraph_memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.log import Log
 from langgraph_memory.marks import Mark, Place
-from langgraph_memory.operations import (
-    change_ops,
-    edit_op,
-    mark_read_ops,
-    message_ids,
-    on_request,
-    put_op,
-)
+from langgraph_memory.message_storage import mark_read_ops, message_ids, on_request
+from langgraph_memory.note_storage import change_ops
+from langgraph_memory.operations import edit_op, put_op
 from langgraph_memory.pending import Batch, Thread, queue, queue_ops
 from langgraph_memory.read_only import writes
 from langgraph_memory.reconcile import signed

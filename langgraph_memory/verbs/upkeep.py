@@ -13,7 +13,8 @@ from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
 from langgraph_memory.merging import Comparison, Merge, MergeAnswer, Question
-from langgraph_memory.operations import OWNERS, change_ops, owners_of
+from langgraph_memory.note_storage import change_ops
+from langgraph_memory.operations import OWNERS, owners_of
 from langgraph_memory.read_only import check_writable
 from langgraph_memory.records import Change
 from langgraph_memory.scope import Owner

@@ -11,7 +11,7 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory import ChromaStore, StoreError, compact, reembed
-from langgraph_memory.store.client import persistent_client
+from langgraph_memory.store.chroma_rows import persistent_client
 from langgraph_memory.store.room import needed, size_of
 from langgraph_memory.store.rows import item_rows
 from langgraph_memory.testing import HashingEmbeddings

@@ -18,8 +18,7 @@ from langgraph.store.base import PutOp
 from langgraph_memory.embedding import fingerprint_from_metadata
 from langgraph_memory.store import rebuild
 from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.client import persistent_client
+from langgraph_memory.store.chroma_rows import COLLECTION, persistent_client
 from langgraph_memory.store.maintenance import reembed
 from langgraph_memory.store.room import Room
 from langgraph_memory.testing import HashingEmbeddings

@@ -15,8 +15,8 @@ import numpy as np
 
 from langgraph_memory.lexical import query_weights
 from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.store.items import Namespace, StoredItem
 from langgraph_memory.store.ops import Columns, Scores, Searched
-from langgraph_memory.store.rows import Namespace, StoredItem
 from langgraph_memory.testing import HashingEmbeddings
 
 Do = Callable[..., Awaitable[Any]]

@@ -16,6 +16,7 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.store import expiry
 from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.store.ops import HybridOp, NewestOp
+from langgraph_memory.store.ttl import LONGEST
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, Sum, chroma_refuses, keys, open_store
 
@@ -313,7 +314,7 @@ async def test_the_longest_life_ends_at_a_time_that_can_be_stored(
     with open_store(tmp_path, clock=clock) as store:
         with pytest.raises(ConfigurationError, match="minutes above 0"):
             await do(store, "put", NS, "k", {"n": 1}, ttl=1e308)
-        await do(store, "put", NS, "k", {"n": 1}, ttl=expiry.LONGEST)
+        await do(store, "put", NS, "k", {"n": 1}, ttl=LONGEST)
         assert await do(store, "sweep_ttl") == 0
     with open_store(tmp_path, clock=clock) as store:
         assert keys(await do(store, "search", NS)) == ["k"]

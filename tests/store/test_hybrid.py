@@ -13,8 +13,8 @@ from langgraph.store.base import PutOp
 from langgraph_memory.embedding import Vectors
 from langgraph_memory.lexical import K1, PRIOR_RECORDS, B, LexicalIndex, query_tokens, tokens
 from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.store.items import StoredItem
 from langgraph_memory.store.ops import Best, Flags, HybridOp, Match, NewestOp, Scores, Searched
-from langgraph_memory.store.rows import StoredItem
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, Sum, cosine, keys
 

@@ -18,9 +18,9 @@ from langgraph_memory.conversation import MessageColumns
 from langgraph_memory.lexical import query_weights, tokens
 from langgraph_memory.profile import NoteColumns
 from langgraph_memory.store.filters import matches
+from langgraph_memory.store.items import StoredItem
 from langgraph_memory.store.partition import Partition, Snapshot
 from langgraph_memory.store.partition_cache import PartitionCache
-from langgraph_memory.store.rows import StoredItem
 from tests.store.support import EMBED, START, cosine, keys, stored_item
 
 WORDS = ["moka", "pot", "tea", "green", "cup"]

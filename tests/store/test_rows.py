@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from langgraph_memory.embedding import seeded_vector
 from langgraph_memory.scope import Owner
+from langgraph_memory.store.items import StoredItem, encode_value, part_of
 from langgraph_memory.store.rows import (
     Row,
-    StoredItem,
-    encode_value,
     item_rows,
     items_from_rows,
     namespace_row,
-    part_of,
     read_namespace,
     row_id,
     tombstone,

@@ -30,7 +30,8 @@ from langgraph_memory.errors import (
 )
 from langgraph_memory.store import vector_clock
 from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.rows import Namespace, row_id
+from langgraph_memory.store.items import Namespace
+from langgraph_memory.store.rows import row_id
 from langgraph_memory.store.vector_clock import clock_of
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.servers import BINARY, ChromaServer, shared_server

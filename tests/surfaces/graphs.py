@@ -28,7 +28,7 @@ from langgraph_memory import (
     with_memory,
 )
 from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.escaping import CLOSE, OPEN
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 
 Builder = StateGraph[Any, Any, Any, Any]

@@ -30,7 +30,8 @@ from langgraph_memory import (
     recall_node,
     remember_node,
 )
-from langgraph_memory.prompts import NOTHING_ELSE, OPEN
+from langgraph_memory.escaping import OPEN
+from langgraph_memory.prompts import NOTHING_ELSE
 from langgraph_memory.testing import HashingEmbeddings, RecallingChatModel
 from tests.surfaces.graphs import (
     AGAIN,

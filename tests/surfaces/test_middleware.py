@@ -43,7 +43,7 @@ from langgraph_memory import (
     StoreError,
     memory_tools,
 )
-from langgraph_memory.prompts import OPEN
+from langgraph_memory.escaping import OPEN
 from langgraph_memory.testing import ScriptedChatModel
 from tests.surfaces.graphs import (
     AGAIN,

@@ -31,7 +31,7 @@ from langgraph_memory import (
     remember_node,
     with_memory,
 )
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.escaping import CLOSE, OPEN
 from langgraph_memory.records import Message
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.surfaces.graphs import (

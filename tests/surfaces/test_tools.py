@@ -21,7 +21,7 @@ from langgraph_memory import (
     remember_node,
     with_memory,
 )
-from langgraph_memory.prompts import OPEN
+from langgraph_memory.escaping import OPEN
 from langgraph_memory.testing import ScriptedChatModel
 from tests.surfaces.graphs import (
     Builder,
