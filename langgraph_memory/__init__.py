@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from langgraph_memory.reply_stream import ReplyStream as ReplyStream
     from langgraph_memory.runs import deliver_outbox as deliver_outbox
     from langgraph_memory.server_sessions import open_checkpointer as open_checkpointer
-    from langgraph_memory.sessions import Session as Session
     from langgraph_memory.sessions import Sessions as Sessions
     from langgraph_memory.sessions import Snapshot as Snapshot
     from langgraph_memory.sessions import open_sessions as open_sessions
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from langgraph_memory.summary import SummaryState as SummaryState
     from langgraph_memory.summary import messages_with_summary as messages_with_summary
     from langgraph_memory.summary import summary_node as summary_node
+    from langgraph_memory.threads import Session as Session
     from langgraph_memory.tools import TOOLS_PROMPT as TOOLS_PROMPT
     from langgraph_memory.tools import memory_tools as memory_tools
     from langgraph_memory.universal import UniversalSentenceEncoder as UniversalSentenceEncoder
@@ -128,7 +128,8 @@ _MODULE_OF = {
         "reply_stream": ("ReplyStream",),
         "summary": ("SummaryState", "messages_with_summary", "summary_node"),
         "store.maintenance": ("Report", "compact", "doctor", "reembed"),
-        "sessions": ("Session", "Sessions", "Snapshot", "open_sessions"),
+        "sessions": ("Sessions", "Snapshot", "open_sessions"),
+        "threads": ("Session",),
         "tools": ("TOOLS_PROMPT", "memory_tools"),
     }.items()
     for name in names

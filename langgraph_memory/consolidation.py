@@ -50,7 +50,7 @@ Batch = Sequence[Change]
 """Changes that belong together: the note that is kept, then those that it takes the place of."""
 
 
-def plan(
+def consolidation_batches(
     notes: Iterable[Note],
     now: datetime,
     max_notes: int,

@@ -144,7 +144,7 @@ class Probe(NamedTuple):
 
 @cache
 def _probe() -> Probe:
-    with (resources.files("langgraph_memory") / "forms_use.npz").open("rb") as file:
+    with (resources.files(__package__) / "forms_use.npz").open("rb") as file:
         stored = np.load(file, allow_pickle=False)
         return Probe(*(stored[name].astype(np.float32) for name in Probe._fields))
 

@@ -24,7 +24,9 @@ def forget_ops(records: Sequence[Record]) -> list[PutOp]:
     Of messages, digests of their ids stay, so that they are not logged and processed again.
     """
     return [
-        op for record in records for op in forget_item_ops(record.owner.namespace(record.type), record.id)
+        op
+        for record in records
+        for op in forget_item_ops(record.owner.namespace(record.type), record.id)
     ]
 
 

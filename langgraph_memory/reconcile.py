@@ -27,7 +27,9 @@ _BOOKKEEPING = {"updated_at", "revision", "replaced", "reason"}
 _BOOKKEEPING |= {"search_text", "search_aliases", "slot_digest"}
 
 
-def plan(candidate: Note, neighbours: Collection[Note], taken: Collection[str]) -> list[Change]:
+def reconciled(
+    candidate: Note, neighbours: Collection[Note], taken: Collection[str]
+) -> list[Change]:
     """Decide what becomes of a note that is to be remembered.
 
     The same kind and text is one note, said again. A new text for a slot takes the slot's note

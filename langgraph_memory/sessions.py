@@ -28,8 +28,7 @@ from langgraph_memory.redaction import Redact
 from langgraph_memory.sqlite_guard import SqliteGuard, open_reading, place_of_file
 from langgraph_memory.sqlite_guard import open_guard as open_sqlite
 from langgraph_memory.state_redaction import state_redactor
-from langgraph_memory.threads import Session as Session
-from langgraph_memory.threads import in_thread
+from langgraph_memory.threads import Session, in_thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
-from langgraph_memory.reconcile import plan, recorded, retired
+from langgraph_memory.reconcile import reconciled, recorded, retired
 from langgraph_memory.records import Change, Note
 from langgraph_memory.scope import check_record_id
 
@@ -106,7 +106,7 @@ def approved(id: str, notes: Sequence[Note], now: datetime) -> list[Change]:
     candidate = replace(
         proposal, status="active", valid_from=max(proposal.valid_from, now), updated_at=now
     )
-    first, *others = plan(candidate, list(filter(_is_active, notes)), ())
+    first, *others = reconciled(candidate, list(filter(_is_active, notes)), ())
     if first.action != "add":
         settled = replace(proposal, superseded_by=first.record.id)
         return [first, *others, archived(settled, now, "approved", proposal)]
@@ -277,7 +277,7 @@ def _giving_way(
     if not _is_active(new):
         return []
     others = [note for note in notes if _is_active(note) and note.id not in (new.id, successor)]
-    rival = plan(new, others, ())[0].previous
+    rival = reconciled(new, others, ())[0].previous
     if isinstance(rival, Note) and rival.slot is None and new.slot is not None:
         return [retired(rival, new, now)]
     if rival is not None:

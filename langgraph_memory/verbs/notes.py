@@ -17,7 +17,7 @@ from langgraph_memory.note_storage import (
     refuse_duplicate,
 )
 from langgraph_memory.read_only import writes
-from langgraph_memory.reconcile import edited, plan, signed
+from langgraph_memory.reconcile import edited, reconciled, signed
 from langgraph_memory.records import Change, Kind, Note
 from langgraph_memory.scope import check_id, writer
 from langgraph_memory.verbs.base import Verbs
@@ -82,7 +82,7 @@ class Notes(Verbs):
         )
         with OWNER_LOCKS.hold(candidate.owner):
             found = self.store.batch(neighbour_ops(candidate, self._hybrid))
-            changes = signed(plan(candidate, *neighbours(candidate, found)), candidate.author)
+            changes = signed(reconciled(candidate, *neighbours(candidate, found)), candidate.author)
             self._write(change_ops(changes))
         return changes[0]
 
@@ -120,7 +120,7 @@ class Notes(Verbs):
         )
         async with OWNER_LOCKS.ahold(candidate.owner):
             found = await self.store.abatch(neighbour_ops(candidate, self._hybrid))
-            changes = signed(plan(candidate, *neighbours(candidate, found)), candidate.author)
+            changes = signed(reconciled(candidate, *neighbours(candidate, found)), candidate.author)
             await self._awrite(change_ops(changes))
         return changes[0]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from langgraph_memory import arguments, checks, merging
-from langgraph_memory.consolidation import left, plan, remaining, writes
+from langgraph_memory.consolidation import consolidation_batches, left, remaining, writes
 from langgraph_memory.embedding import Embedder
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.locks import OWNER_LOCKS
@@ -112,7 +112,7 @@ class Upkeep(Documents):
         merges = [] if comparison is None else comparison.merges
         with OWNER_LOCKS.hold(owner):  # not held while a model is asked
             notes = self._notes(owner)
-            batches = plan(notes, self.clock(), max_notes, merges)
+            batches = consolidation_batches(notes, self.clock(), max_notes, merges)
             if not dry_run:
                 for write in writes(batches):
                     self._write(change_ops(write))
@@ -128,7 +128,7 @@ class Upkeep(Documents):
         merges = [] if comparison is None else comparison.merges
         async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
             notes = await self._anotes(owner)
-            batches = plan(notes, self.clock(), max_notes, merges)
+            batches = consolidation_batches(notes, self.clock(), max_notes, merges)
             if not dry_run:
                 for write in writes(batches):
                     await self._awrite(change_ops(write))

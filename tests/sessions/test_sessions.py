@@ -33,7 +33,8 @@ from langgraph_memory.errors import (
     ThreadOwnerError,
 )
 from langgraph_memory.lineage import time_of
-from langgraph_memory.sessions import Session, Sessions, open_sessions
+from langgraph_memory.sessions import Sessions, open_sessions
+from langgraph_memory.threads import Session
 from tests.sessions.graphs import (
     DeltaState,
     Do,
