@@ -16,7 +16,8 @@ from hypothesis import settings
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder, universal
+from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder
+from langgraph_memory.models import universal
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests import machine
 

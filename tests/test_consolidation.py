@@ -9,19 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.consolidation import (
+from langgraph_memory.notes.consolidation import (
     Batch,
+    consolidation_batches,
     has_faded,
     left,
     remaining,
     strength,
     writes,
 )
-from langgraph_memory.merging import Merge
-from langgraph_memory.reconcile import kept_version
-from langgraph_memory.records import KINDS, Note, normalise
-from langgraph_memory.scope import Owner
-from langgraph_memory.versions import undone
+from langgraph_memory.notes.history import undone
+from langgraph_memory.notes.model_merge import Merge
+from langgraph_memory.notes.reconciliation import kept_version
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import KINDS, Note, normalise
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = START + timedelta(days=2_000)

@@ -19,8 +19,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_openai import OpenAIEmbeddings
 from pydantic import SecretStr
 
-from langgraph_memory import universal
-from langgraph_memory.embedding import (
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
+from langgraph_memory.models import universal
+from langgraph_memory.models.embedder import (
     MAX_CHARACTERS,
     PROBE,
     Embedder,
@@ -29,11 +31,9 @@ from langgraph_memory.embedding import (
     fingerprint_to_metadata,
     seeded_vector,
 )
-from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.unicode import replace_surrogates
-from langgraph_memory.universal import UniversalSentenceEncoder
+from langgraph_memory.text.unicode import replace_surrogates
 from tests.openai_server import OpenAIServer
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # also lone surrogates

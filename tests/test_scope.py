@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp, validate_op_namespace
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError
-from langgraph_memory.scope import (
+from langgraph_memory.graph.owner_ids import run_owner_id, run_user
+from langgraph_memory.records.owners import (
     RECORD_TYPES,
     Owner,
     OwnerKind,
@@ -24,7 +25,6 @@ from langgraph_memory.scope import (
     readers,
     writer,
 )
-from langgraph_memory.whose import run_owner_id, run_user
 
 ANY_ID = st.text(st.characters(exclude_categories=()), min_size=1)  # also lone surrogates
 # Few characters, and those that the encoding itself uses: so that labels can look alike.

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.sound import MAX_DEPTH, depth
-from langgraph_memory.unicode import replace_surrogates
+from langgraph_memory.records import MAX_DEPTH, depth
+from langgraph_memory.text import replace_surrogates
 
 T = TypeVar("T")
 

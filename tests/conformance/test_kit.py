@@ -331,7 +331,7 @@ print(*sys.modules)
     assert done.returncode == 0, done.stderr
     reason, modules = done.stdout.splitlines()
     assert reason == "Hypothesis is not installed: pip install hypothesis"
-    assert {"chromadb", "pytest", "langgraph_memory.store"}.isdisjoint(modules.split())
+    assert {"chromadb", "pytest", "langgraph_memory.chroma"}.isdisjoint(modules.split())
 
 
 def test_the_page_has_the_rules_as_they_are() -> None:

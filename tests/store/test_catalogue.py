@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.store.items import Namespace
 from tests.store.support import open_store
 

@@ -12,10 +12,10 @@ import pytest
 from langgraph.store.base import PutOp, TTLConfig
 
 from langgraph_memory import open_store as open_in_a_loop
+from langgraph_memory.chroma import expiry
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.store import expiry
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.ops import HybridOp, NewestOp
+from langgraph_memory.store.operations import HybridOp, NewestOp
 from langgraph_memory.store.ttl import LONGEST
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, Sum, chroma_refuses, keys, open_store
@@ -214,7 +214,7 @@ async def test_a_sweep_leaves_no_row_of_an_item_with_several_vectors(
 def test_a_sweep_goes_through_more_items_than_chroma_takes_at_once(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.writing.PAGE", 7)
+    monkeypatch.setattr("langgraph_memory.chroma.writing.PAGE", 7)
     with ChromaStore.in_memory(embed=EMBED, clock=clock) as store:
         store.batch([PutOp((f"n{i % 3}",), str(i), {"n": i}, ttl=1) for i in range(40)])
         store.put(("n0",), "stays", {"n": 0})

@@ -31,7 +31,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from langgraph_memory.clock import Clock, utc_now
+from langgraph_memory.records import Clock, utc_now
 from langgraph_memory.testing.conformance.meaning import (
     Namespace,
     choose_namespaces,

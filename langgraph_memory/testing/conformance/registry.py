@@ -10,7 +10,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, IndexConfig, TTLConfig
 
-from langgraph_memory.clock import Clock
+from langgraph_memory.records import Clock
 from langgraph_memory.testing.conformance.capabilities import (
     NEEDS_INDEX,
     Capability,
