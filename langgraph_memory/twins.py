@@ -1,0 +1,138 @@
+"""A function written once and called in two ways: `remember(...)` and `await aremember(...)`.
+
+It is written as a coroutine that waits for nothing but `Call`s, each of which says how something is
+done in this thread and how it is awaited. `twins` makes both forms:
+
+    async def _notes(self, owner: Owner) -> list[Note]:
+        return read(await Call(self.store.batch, self.store.abatch, ops(owner)))
+
+    notes, anotes = twins(_notes)
+
+What it calls may be such coroutines in turn: they are awaited as ever. A lock is taken by a `Call`,
+and released by a plain call in a `finally` (or an `__aexit__` that awaits nothing): a task that is
+cancelled a second time would leave one held whose release is awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from functools import wraps
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Steps = Coroutine[Any, Any, R]
+"""What waits for `Call`s alone, and returns an `R`."""
+
+
+class Call(Generic[R]):
+    """Something that is waited for: done in this thread, or awaited.
+
+    Args:
+        sync: Does it.
+        awaited: Does it in a task of an event loop.
+        args: What either is called with.
+        kwargs: The same, by name.
+    """
+
+    __slots__ = ("args", "awaited", "kwargs", "sync")
+
+    def __init__(
+        self,
+        sync: Callable[P, R],
+        awaited: Callable[P, Awaitable[R]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        self.sync, self.awaited, self.args, self.kwargs = sync, awaited, args, kwargs
+
+    def __await__(self) -> Generator[Call[R], R, R]:
+        return (yield self)
+
+
+def in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+    """Return the call of a function that blocks: an event loop runs it in another thread."""
+
+    async def threaded(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    return Call(function, threaded, *args, **kwargs)
+
+
+def drive(steps: Steps[R]) -> R:
+    """Do what steps wait for in this thread, and return their result.
+
+    What a call raises is raised where the steps wait for it, also `KeyboardInterrupt`.
+    """
+    go_on, answer = steps.send, None
+    try:
+        while True:
+            call: Call[Any] = _call(go_on(answer))
+            try:
+                go_on, answer = steps.send, call.sync(*call.args, **call.kwargs)
+            except BaseException as error:  # noqa: BLE001  # raised by the steps, or handled there
+                go_on, answer = steps.throw, error
+    except StopIteration as done:
+        result: R = done.value
+        return result
+    finally:
+        steps.close()
+        del go_on, answer  # an error, whose traceback has this frame
+
+
+async def adrive(steps: Steps[R]) -> R:
+    """Async form of `drive`: in this task, and what cancels the task is raised in the steps."""
+    go_on, answer = steps.send, None
+    try:
+        while True:
+            call: Call[Any] = _call(go_on(answer))
+            try:
+                go_on, answer = steps.send, await call.awaited(*call.args, **call.kwargs)
+            except BaseException as error:  # noqa: BLE001  # as above
+                go_on, answer = steps.throw, error
+    except StopIteration as done:
+        result: R = done.value
+        return result
+    finally:
+        steps.close()
+        del go_on, answer
+
+
+def _call(waited_for: object) -> Call[Any]:
+    if not isinstance(waited_for, Call):
+        raise TypeError(
+            f"a function with an async twin waits for {waited_for!r}; it can wait for a Call alone"
+        )
+    return waited_for
+
+
+def twins(
+    steps: Callable[P, Steps[R]],
+) -> tuple[Callable[P, R], Callable[P, Coroutine[Any, Any, R]]]:
+    """Return a function in its sync and its async form: `remember, aremember = twins(_remember)`.
+
+    Args:
+        steps: A method or a function that waits for `Call`s alone. Both forms have its signature
+            and its docstring, and its name without the `_`.
+    """
+
+    @wraps(steps)
+    def sync(*args: P.args, **kwargs: P.kwargs) -> R:
+        return drive(steps(*args, **kwargs))
+
+    @wraps(steps)
+    async def awaited(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await adrive(steps(*args, **kwargs))
+
+    name = steps.__name__.removeprefix("_")
+    _rename(sync, name, steps.__doc__)
+    _rename(awaited, f"a{name}", f"Async form of `{name}`.\n\n{steps.__doc__ or ''}".rstrip())
+    return sync, awaited
+
+
+def _rename(function: Callable[..., Any], name: str, doc: str | None) -> None:
+    where, dot, _ = function.__qualname__.rpartition(".")
+    function.__name__, function.__qualname__, function.__doc__ = name, f"{where}{dot}{name}", doc
