@@ -21,9 +21,10 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/installed ## All tests, with the examples of the documentation
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-check: .venv/installed ## Format, lint and types
+check: .venv/installed ## Format, lint, who imports whom, and types
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
 fix: .venv/installed ## Format, and repair what lint can
