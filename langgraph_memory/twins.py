@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from functools import wraps
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -49,8 +51,9 @@ class Call(Generic[R]):
     ) -> None:
         self.sync, self.awaited, self.args, self.kwargs = sync, awaited, args, kwargs
 
-    def __await__(self) -> Generator[Call[R], R, R]:
-        return (yield self)
+    def __await__(self) -> Generator[Any, Any, R]:
+        answer: R = yield self
+        return answer
 
 
 def in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
@@ -60,6 +63,22 @@ def in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) ->
         return await asyncio.to_thread(function, *args, **kwargs)
 
     return Call(function, threaded, *args, **kwargs)
+
+
+def to_its_end(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+    """Return the call of a function that blocks for long, and is not left half done.
+
+    An event loop runs it in a thread of its own, since in those of the loop it could wait for a
+    task that waits for one of them. It goes on to its end if the task is cancelled.
+    """
+
+    async def apart(*args: P.args, **kwargs: P.kwargs) -> R:
+        thread = ThreadPoolExecutor(1, "langgraph-memory")
+        future = thread.submit(copy_context().run, partial(function, *args, **kwargs))
+        thread.shutdown(wait=False)
+        return await asyncio.shield(asyncio.wrap_future(future))
+
+    return Call(function, apart, *args, **kwargs)
 
 
 def drive(steps: Steps[R]) -> R:
