@@ -74,10 +74,10 @@ endef
 
 endif
 
-.venv/installed: pyproject.toml
+.venv/installed: pyproject.toml conformance/pyproject.toml
 	$(VENV)
 	@echo "Installing into .venv (the first time takes a minute or two) ..."
-	@$(INSTALL) --editable '.[dev]'
+	@$(INSTALL) --editable ./conformance --editable '.[dev]'
 	@touch $@
 
 .venv/installed-bench .venv/installed-conformance: .venv/installed-%: .venv/installed

@@ -11,7 +11,6 @@ import pytest
 
 import langgraph_memory
 from langgraph_memory import redaction, testing
-from langgraph_memory.testing import conformance
 from tests.docs.docstrings import Docstring, attributes, signature
 from tests.docs.documents import REFERENCE
 from tests.docs.entries import Entry
@@ -47,7 +46,6 @@ def test_every_public_name_is_on_one_page() -> None:
         *langgraph_memory.__all__,
         *(f"redaction.{name}" for name in redaction.__all__),
         *(f"testing.{name}" for name in testing.__all__),
-        *(f"testing.conformance.{name}" for name in conformance.__all__),
     ]
     beside = [name for name in named.elements() if not name.startswith("mcp_")]
     assert sorted(beside) == sorted(expected)
