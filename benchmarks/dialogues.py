@@ -12,7 +12,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from langgraph_memory.instructions import RECONCILING
+from langgraph_memory.models.prompts import RECONCILING
 
 FILE = Path(__file__).with_name("sets") / "dialogues.jsonl"
 

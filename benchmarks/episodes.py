@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import labelled
 from langgraph_memory import ChromaStore, Episode, Hit, Memory, Ranking
-from langgraph_memory.embedding import Embedder
-from langgraph_memory.floors import Floors
+from langgraph_memory.models.embedder import Embedder
+from langgraph_memory.retrieval.thresholds import Floors
 from langgraph_memory.testing import ManualClock
 
 LIMIT = 3

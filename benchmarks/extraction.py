@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.dialogues import Dialogue, careless, dialogues, faithful
 from benchmarks.extraction_scores import Score, score
 from langgraph_memory import ChromaStore, Memory, ModelError
-from langgraph_memory.embedding import UniversalSentenceEncoder
-from langgraph_memory.records import Extraction, Note
+from langgraph_memory.models.universal import UniversalSentenceEncoder
+from langgraph_memory.records.records import Extraction, Note
 from langgraph_memory.testing import ManualClock, ScriptedChatModel
 
 Line = dict[str, Any]

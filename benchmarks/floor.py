@@ -5,7 +5,7 @@
     python benchmarks/floor.py --data locomo10.json --embed openai:text-embedding-3-small
 
 A floor refuses questions that the memory cannot answer, and loses some that it can. What it judges
-is the best `evidence` among all messages, or notes, of a user (`langgraph_memory/floors.py`). Each
+is the best `evidence` among all messages, or notes, of a user (`retrieval/thresholds.py`). Each
 line on stdout is a JSON object about one type of records in one set; tables follow on stderr.
 
 - `floor.threshold`: the floor at which 3 % of the answerable questions lose their evidence, and
@@ -47,8 +47,8 @@ from benchmarks.locomo_contenders import Ours, message_id
 from benchmarks.locomo_data import Conversation, read
 from benchmarks.retrieval_scores import Line, mean
 from benchmarks.retrieval_tables import floor_table
-from langgraph_memory.embedding import Embed
-from langgraph_memory.records import Hit
+from langgraph_memory.models.embedder import Embed
+from langgraph_memory.retrieval.recalled import Hit
 
 LOST = 0.03
 """The share of the answerable questions that may lose their evidence."""

@@ -1,4 +1,4 @@
-"""What a message is: fits the probe of `langgraph_memory/forms.py`, and says how often it is right.
+"""What a message is: fits the probe of `messages/kinds.py`, and says how often it is right.
 
     python -m benchmarks.forms             # fits, writes the weights, reports, in half a minute
     python -m benchmarks.forms --report    # reports on the weights that are there
@@ -33,8 +33,16 @@ from numpy.typing import NDArray
 
 import langgraph_memory
 from benchmarks.labelled import read
-from langgraph_memory.embedding import Embedder
-from langgraph_memory.forms import FORMS, MAX_SALIENCE, Forms, Probe, asks_to_do, forms, marks
+from langgraph_memory.messages.kinds import (
+    FORMS,
+    MAX_SALIENCE,
+    Forms,
+    Probe,
+    asks_to_do,
+    forms,
+    marks,
+)
+from langgraph_memory.models.embedder import Embedder
 
 WEIGHTS = Path(langgraph_memory.__file__).parent / "forms_use.npz"
 

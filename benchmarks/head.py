@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 # Run by its path, a script sees the modules of its own folder alone.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from langgraph_memory.embedding import Embedder
+from langgraph_memory.models.embedder import Embedder
 
 EXAMPLES, DEFINITIONS = 16_000, 8_000
 PENALTY = 20.0

@@ -36,9 +36,9 @@ from benchmarks.locomo import embedder_of
 from benchmarks.retrieval_scores import Line, mean
 from benchmarks.retrieval_tables import followups_table, languages_table
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.embedding import Embed, Embedder
-from langgraph_memory.followups import in_turn, queries_of
-from langgraph_memory.records import Hit, Recalled
+from langgraph_memory.models.embedder import Embed, Embedder
+from langgraph_memory.retrieval.conversation_query import in_turn, queries_of
+from langgraph_memory.retrieval.recalled import Hit, Recalled
 
 SETS = Path(__file__).parent / "sets"
 LANGUAGES = ("zh", "en", "ja", "ko", "ru", "ar", "es", "mixed")

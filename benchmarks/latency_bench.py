@@ -32,8 +32,8 @@ from benchmarks.latency_timing import (
     seconds_of,
 )
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.operations import put_op
-from langgraph_memory.store.chroma_rows import COLLECTION
+from langgraph_memory.chroma.calls import COLLECTION
+from langgraph_memory.store.records import put_op
 
 BATCH = 1_000
 HOT_USERS = 8

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 
 from langchain_core.embeddings import Embeddings
 
-from langgraph_memory.embedding import UniversalSentenceEncoder
-from langgraph_memory.operations import put_op
-from langgraph_memory.records import Episode, Message, Note, Record
-from langgraph_memory.scope import Owner
+from langgraph_memory.models.universal import UniversalSentenceEncoder
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Episode, Message, Note, Record
+from langgraph_memory.store.records import put_op
 from langgraph_memory.testing import HashingEmbeddings
 
 DIMENSIONS = 512

@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from benchmarks.latency_data import embedded_text
 from benchmarks.latency_peers import HITS
-from langgraph_memory.records import Record
+from langgraph_memory.records.records import Record
 
 
 class Mem0:

@@ -15,8 +15,8 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.latency_data import DIMENSIONS, embedded_text
-from langgraph_memory.clock import utc_now
-from langgraph_memory.records import Message, Record
+from langgraph_memory.records.clock import utc_now
+from langgraph_memory.records.records import Message, Record
 
 HITS = 10
 """How many hits a search asks for."""

@@ -16,7 +16,7 @@ from benchmarks.latency_bench import (
 )
 from benchmarks.latency_peers import HITS, RawChroma
 from benchmarks.latency_timing import OURS, Call, Contender, Timing, never, seconds_of
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.owners import Owner
 
 READERS = 8
 QUICK = 5  # calls in a row of what takes a millisecond

@@ -17,13 +17,7 @@ from benchmarks.latency_bench import Bench
 from benchmarks.latency_data import sentence
 from benchmarks.latency_peers import Peer
 from benchmarks.latency_timing import OURS, Call, Contender, Timing, never
-from langgraph_memory import (
-    Memory,
-    MemoryState,
-    messages_with_memory,
-    recall_node,
-    remember_node,
-)
+from langgraph_memory import Memory, MemoryState, messages_with_memory, recall_node, remember_node
 
 NAMESPACE = ("bench", "preferences")
 TURNS_OF_A_THREAD = 3

@@ -60,9 +60,9 @@ from benchmarks.locomo import embedder_of
 from benchmarks.locomo_peers import SameEmbeddings
 from benchmarks.retrieval_scores import Line
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.embedding import Embed
+from langgraph_memory.models.embedder import Embed
 from langgraph_memory.testing import ManualClock
+from langgraph_memory.text.token_count import approximate_tokens
 
 OURS = "ours"
 MESSAGES, NOTES, BOTH = MODES = ("messages", "notes", "both")

@@ -12,16 +12,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
 from benchmarks.life_month import Turn
-from langgraph_memory import (
-    Memory,
-    MemoryState,
-    messages_with_memory,
-    recall_node,
-    remember_node,
-)
-from langgraph_memory.embedding import UniversalSentenceEncoder
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory import Memory, MemoryState, messages_with_memory, recall_node, remember_node
+from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.testing import ManualClock
+from langgraph_memory.text.escaping import CLOSE, OPEN
 
 USER = "ana"
 

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from benchmarks.life_scores import Asked, is_perhaps, lines_of
 from benchmarks.retrieval_scores import Line
-from langgraph_memory.lexical import query_tokens
+from langgraph_memory.text.bm25 import query_tokens
 
 UNKNOWN = "I do not know"
 RIGHT, WRONG = "right", "wrong"

@@ -8,9 +8,9 @@ from statistics import median
 
 from benchmarks.life_month import DAYS, TELLING_DAYS, Fact
 from benchmarks.retrieval_scores import Line, mean
-from langgraph_memory import prompts
-from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.escaping import one_line
+from langgraph_memory.retrieval import block as prompts
+from langgraph_memory.text.escaping import one_line
+from langgraph_memory.text.token_count import approximate_tokens
 
 PERHAPS: str | None = getattr(prompts, "PERHAPS", None)
 """The heading of what may be relevant, and may not."""

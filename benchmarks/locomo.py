@@ -51,9 +51,9 @@ from benchmarks.retrieval_scores import (
     spread,
 )
 from benchmarks.retrieval_tables import locomo_tables
-from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.embedding import Embed
+from langgraph_memory.models.embedder import Embed
 from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.text.token_count import approximate_tokens
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -12,8 +12,9 @@ from benchmarks.locomo_data import Conversation
 from benchmarks.locomo_peers import BM25, InMemory, LangChainChroma, LangMem, Mem0, SameEmbeddings
 from benchmarks.retrieval_scores import LIMIT
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.embedding import Embed
-from langgraph_memory.records import Hit, Message
+from langgraph_memory.models.embedder import Embed
+from langgraph_memory.records.records import Message
+from langgraph_memory.retrieval.recalled import Hit
 from langgraph_memory.testing import ManualClock
 
 CONTENDERS = ("ours", "langgraph", "langgraph-dated", "langchain-chroma", "mem0", "langmem", "bm25")

@@ -21,8 +21,8 @@ from benchmarks.latency_mem0 import open_mem0
 from benchmarks.latency_peers import open_chroma
 from benchmarks.locomo_data import Conversation
 from benchmarks.retrieval_scores import LIMIT
-from langgraph_memory.embedding import Embed, Embedder
-from langgraph_memory.lexical import LexicalIndex, query_weights, tokens
+from langgraph_memory.models.embedder import Embed, Embedder
+from langgraph_memory.text.bm25 import LexicalIndex, query_weights, tokens
 
 
 class InMemory:

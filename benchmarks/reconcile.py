@@ -6,7 +6,7 @@
     python benchmarks/reconcile.py --tables         # the tables of docs/writing.md
 
 Each line on stdout is a JSON object. It chooses nothing; what was chosen stands in
-`langgraph_memory/similarity.py`.
+`langgraph_memory/notes/similarity.py`.
 
 - `decisions`: what `judge` makes of the pairs of each relation, with and without their slots, and
   what follows from that;
@@ -34,11 +34,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import labelled
-from langgraph_memory.embedding import Embedder, Vectors
-from langgraph_memory.lexical import tokens
-from langgraph_memory.records import Note, normalise
-from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import Band, Judgement, band_of, judge
+from langgraph_memory.models.embedder import Embedder, Vectors
+from langgraph_memory.notes.similarity import Band, Judgement, band_of, judge
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note, normalise
+from langgraph_memory.text.bm25 import tokens
 
 RELATIONS = ("same", "update", "contradiction", "additive", "unrelated")
 TO_FIND = ("same", "update", "contradiction")

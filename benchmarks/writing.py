@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.dialogues import dialogues
 from benchmarks.writing_peers import LangMem, Mem0, Ours, Script, Turn, Writer, say
-from langgraph_memory.embedding import UniversalSentenceEncoder
+from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.testing import HashingEmbeddings
 
 Line = dict[str, Any]

@@ -24,7 +24,7 @@ from benchmarks.dialogues import Label, faithful
 from benchmarks.latency_mem0 import open_mem0
 from benchmarks.latency_timing import OURS
 from langgraph_memory import ChromaStore, Memory, with_memory
-from langgraph_memory.scope import RecordType
+from langgraph_memory.records.owners import RecordType
 from langgraph_memory.testing import ScriptedChatModel
 
 USER = "ana"

@@ -20,14 +20,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from examples.command_line import chat_model, options, run_each
 from examples.stand_ins import programmer
-from langgraph_memory import (
-    ChromaStore,
-    Memory,
-    SavingReply,
-    Sessions,
-    open_sessions,
-    with_memory,
-)
+from langgraph_memory import ChromaStore, Memory, SavingReply, Sessions, open_sessions, with_memory
 
 USER = "dev-17"
 SAID = {

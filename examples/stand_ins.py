@@ -15,9 +15,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langgraph_memory import SavingReply
-from langgraph_memory.lexical import query_tokens, tokens
-from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.testing import RecallingChatModel, ScriptedChatModel
+from langgraph_memory.text.bm25 import query_tokens, tokens
+from langgraph_memory.text.escaping import CLOSE, OPEN
 
 
 def scripted(answer: Callable[[list[BaseMessage]], Any]) -> ScriptedChatModel:

@@ -16,7 +16,8 @@ from hypothesis import settings
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder, embedding
+from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder
+from langgraph_memory.models import universal
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests import machine
 
@@ -94,7 +95,7 @@ def chroma_memory(clock: ManualClock) -> Iterator[Memory]:
 def _weights_loaded_once() -> Iterator[None]:
     """Let all encoders of this process share what takes a second to load."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedding, "_load_encoder", cache(embedding._load_encoder))
+        patch.setattr(universal, "_load_encoder", cache(universal._load_encoder))
         yield
 
 

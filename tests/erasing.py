@@ -12,9 +12,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_memory import ChromaStore, Memory, Note, Sessions, open_sessions, remember_node
-from langgraph_memory.erasure import is_text
-from langgraph_memory.operations import put_op
-from langgraph_memory.scope import Owner, RecordType
+from langgraph_memory.memory.erasure import is_text
+from langgraph_memory.records.owners import Owner, RecordType
+from langgraph_memory.store.records import put_op
 from langgraph_memory.testing import HashingEmbeddings
 
 ERASED, OTHER = "customer-7f3a", "customer-7f3a9"

@@ -7,9 +7,9 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from langgraph_memory.operations import put_op
-from langgraph_memory.records import Note, normalise
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note, normalise
+from langgraph_memory.store.records import put_op
 
 ANA = Owner("user", "ana")
 

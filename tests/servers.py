@@ -17,7 +17,7 @@ from typing import Any
 
 import chromadb
 
-from langgraph_memory.store.server import disconnect
+from langgraph_memory.chroma.server import disconnect
 
 BINARY = Path(sys.executable).with_name("chroma")
 START_SECONDS = 120

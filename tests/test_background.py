@@ -21,8 +21,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory
-from langgraph_memory.background import Key, Worker
-from langgraph_memory.drafts import Processed
+from langgraph_memory.memory.background import Key, Worker
+from langgraph_memory.notes.extraction_batch import Processed
 from langgraph_memory.testing import HashingEmbeddings
 
 ROOT = Path(__file__).parents[1]
@@ -260,7 +260,7 @@ async def test_close_finishes_the_work_and_then_closes_the_store(prefix: str) ->
 def test_close_gives_up_after_a_while_and_says_what_is_left(
     gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.verbs.base.DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr("langgraph_memory.memory.base.DRAIN_SECONDS", 0.01)
     memory = Watched(InMemoryStore(), meanwhile=gate, debounce=0)
     for number in range(10):
         memory.process_later("ana", f"t{number}")
@@ -298,7 +298,7 @@ def test_work_that_fails_is_logged_and_the_next_is_done(
 
 
 def test_what_was_done_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "langgraph_memory.background")
+    caplog.set_level(logging.INFO, "langgraph_memory.memory.background")
     with Watched(InMemoryStore()) as memory:
         memory.process_later("ana", "monday")
     assert "'monday' of user 'ana'" in caplog.text
@@ -488,7 +488,7 @@ def test_a_script_that_fails_ends_when_its_work_is_done() -> None:
 
 def test_a_script_ends_although_work_does_not() -> None:
     done = script("""
-        langgraph_memory.background.DRAIN_SECONDS = 1.5
+        langgraph_memory.memory.background.DRAIN_SECONDS = 1.5
 
         class Hanging(Memory):
             def process_turn(self, user, thread_id):

@@ -29,7 +29,7 @@ from langgraph_memory import (
     StoreLockedError,
     open_sessions,
 )
-from langgraph_memory.store.directory_lock import DirectoryLock
+from langgraph_memory.files.directory_lock import DirectoryLock
 from langgraph_memory.testing import HashingEmbeddings
 from tests.store.support import rows_refused
 

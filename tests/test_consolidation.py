@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.consolidation import (
+from langgraph_memory.notes.consolidation import (
     Batch,
+    consolidation_batches,
     has_faded,
     left,
-    plan,
     remaining,
     strength,
     writes,
 )
-from langgraph_memory.merging import Merge
-from langgraph_memory.reconcile import kept_version
-from langgraph_memory.records import KINDS, Note, normalise
-from langgraph_memory.scope import Owner
-from langgraph_memory.versions import undone
+from langgraph_memory.notes.history import undone
+from langgraph_memory.notes.model_merge import Merge
+from langgraph_memory.notes.reconciliation import kept_version
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import KINDS, Note, normalise
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = START + timedelta(days=2_000)
@@ -175,9 +175,9 @@ LIMITS = st.sampled_from([0, 2, 1_000])
 def test_a_second_time_changes_nothing_and_the_active_notes_are_never_more(
     notes: State, limit: int
 ) -> None:
-    batches = plan(notes.values(), NOW, limit)
+    batches = consolidation_batches(notes.values(), NOW, limit)
     after = applied(notes, batches)
-    assert plan(after.values(), NOW, limit) == []
+    assert consolidation_batches(after.values(), NOW, limit) == []
     assert len(active(after)) <= len(active(notes))
     assert len(active(after)) == left(notes.values(), batches)
     assert after.keys() >= notes.keys()
@@ -189,7 +189,7 @@ def test_a_second_time_changes_nothing_and_the_active_notes_are_never_more(
 def test_what_says_the_same_keeps_all_sources_and_is_no_more_important_than_any(
     notes: State,
 ) -> None:
-    for kept, *others in plan(notes.values(), NOW, 1_000):
+    for kept, *others in consolidation_batches(notes.values(), NOW, 1_000):
         one = kept.record
         assert isinstance(one, Note)
         group = [each for each in (c.previous for c in (kept, *others)) if isinstance(each, Note)]
@@ -205,7 +205,7 @@ def test_what_says_the_same_keeps_all_sources_and_is_no_more_important_than_any(
 def test_pinned_and_critical_notes_are_only_put_away_when_they_are_over(
     notes: State, limit: int
 ) -> None:
-    for batch in plan(notes.values(), NOW, limit):
+    for batch in consolidation_batches(notes.values(), NOW, limit):
         for change in batch:
             old = change.previous
             assert isinstance(old, Note)
@@ -218,10 +218,12 @@ def test_pinned_and_critical_notes_are_only_put_away_when_they_are_over(
 def test_from_any_interruption_a_second_run_goes_on_to_the_same_end(
     notes: State, limit: int, data: st.DataObject
 ) -> None:
-    batches = plan(notes.values(), NOW, limit)
+    batches = consolidation_batches(notes.values(), NOW, limit)
     done = data.draw(st.integers(0, len(batches)))
     part = applied(notes, batches[:done])
-    assert applied(part, plan(part.values(), NOW, limit)) == applied(notes, batches)
+    assert applied(part, consolidation_batches(part.values(), NOW, limit)) == applied(
+        notes, batches
+    )
 
 
 @given(NOTES, LIMITS)
@@ -233,7 +235,7 @@ def test_all_of_it_can_be_taken_back_from_the_latest_change_to_the_first(
     # As `remember` leaves them: one active note for a text, and one for a slot.
     alone = [each for each in said.values() if each.slot is None or slots[each.slot] is each]
     notes = state(alone)
-    batches = plan(alone, NOW, limit)
+    batches = consolidation_batches(alone, NOW, limit)
     now = applied(notes, batches)
     for kept, *_ in reversed(batches):
         changes = undone(kept.id, list(now.values()), NOW)
@@ -247,7 +249,7 @@ def test_all_of_it_can_be_taken_back_from_the_latest_change_to_the_first(
 
 @given(NOTES)
 def test_writes_keep_the_order_and_change_no_record_twice(notes: State) -> None:
-    batches = plan(notes.values(), NOW, 2)
+    batches = consolidation_batches(notes.values(), NOW, 2)
     parts = list(writes(batches))
     assert [change for part in parts for change in part] == [c for b in batches for c in b]
     for part in parts:
@@ -256,7 +258,7 @@ def test_writes_keep_the_order_and_change_no_record_twice(notes: State) -> None:
 
 def test_hundreds_of_repetitions_become_one_note() -> None:
     notes = [note("Has a dog" + "!" * (i % 2), f"n{i}") for i in range(450)]
-    after = applied(state(notes), plan(notes, NOW, 1_000))
+    after = applied(state(notes), consolidation_batches(notes, NOW, 1_000))
     [one] = active(after).values()
     assert one.mentions == 450
     assert len(one.sources) == 450
@@ -269,7 +271,7 @@ BLUE, COLOUR = note("Likes blue"), note("Blue is the best colour", importance=0.
 
 def test_a_models_text_is_a_new_version_of_the_best_note() -> None:
     merge = Merge((BLUE, COLOUR), "Likes the colour blue best")
-    [batch] = plan([BLUE, COLOUR], NOW, 9, [merge])
+    [batch] = consolidation_batches([BLUE, COLOUR], NOW, 9, [merge])
     after = applied(state([BLUE, COLOUR]), [batch])
     [one] = active(after).values()
     assert (one.text, one.version, one.importance) == (merge.text, 2, 0.7)
@@ -293,12 +295,17 @@ def test_a_models_text_is_a_new_version_of_the_best_note() -> None:
 )
 def test_an_answer_about_a_note_that_has_changed_since_is_passed_over(changed: Note | None) -> None:
     notes = [COLOUR] if changed is None else [changed, COLOUR]
-    assert plan(notes, NOW, 9, [Merge((BLUE, COLOUR), "Likes the colour blue best")]) == []
+    assert (
+        consolidation_batches(notes, NOW, 9, [Merge((BLUE, COLOUR), "Likes the colour blue best")])
+        == []
+    )
 
 
 def test_a_mention_meanwhile_does_not_count_as_a_change() -> None:
     mentioned = replace(BLUE, mentions=2, revision=1)
-    [batch] = plan([mentioned, COLOUR], NOW, 9, [Merge((BLUE, COLOUR), "Likes the colour blue")])
+    [batch] = consolidation_batches(
+        [mentioned, COLOUR], NOW, 9, [Merge((BLUE, COLOUR), "Likes the colour blue")]
+    )
     one = batch[0].record
     assert isinstance(one, Note)
     assert one.mentions == 3
@@ -307,22 +314,27 @@ def test_a_mention_meanwhile_does_not_count_as_a_change() -> None:
 @pytest.mark.parametrize("kept", [replace(BLUE, pinned=True), replace(BLUE, importance=1.0)])
 def test_a_model_does_not_word_anew_what_is_pinned_or_critical(kept: Note) -> None:
     """Not even if it became that after the model was asked."""
-    assert plan([kept, COLOUR], NOW, 9, [Merge((BLUE, COLOUR), "Likes light blue")]) == []
-    [batch] = plan([kept, COLOUR], NOW, 9, [Merge((BLUE, COLOUR), "The user likes BLUE.")])
+    assert (
+        consolidation_batches([kept, COLOUR], NOW, 9, [Merge((BLUE, COLOUR), "Likes light blue")])
+        == []
+    )
+    [batch] = consolidation_batches(
+        [kept, COLOUR], NOW, 9, [Merge((BLUE, COLOUR), "The user likes BLUE.")]
+    )
     [one] = active(applied(state([kept, COLOUR]), [batch])).values()
     assert (one.id, one.text, one.version) == (kept.id, kept.text, 1)
     assert (one.pinned, one.importance) == (kept.pinned, max(kept.importance, COLOUR.importance))
     also = replace(COLOUR, pinned=True)
-    assert plan([kept, also], NOW, 9, [Merge((BLUE, COLOUR), "Likes blue")]) == []
+    assert consolidation_batches([kept, also], NOW, 9, [Merge((BLUE, COLOUR), "Likes blue")]) == []
 
 
 def test_a_models_text_that_there_is_already_is_no_second_note() -> None:
     there = note("Likes the colour blue.")
     merge = Merge((BLUE, COLOUR), "likes the colour blue")
     notes = state([BLUE, COLOUR, there])
-    after = applied(notes, plan(notes.values(), NOW, 9, [merge]))
+    after = applied(notes, consolidation_batches(notes.values(), NOW, 9, [merge]))
     assert len(active(after)) == 1
-    assert plan(after.values(), NOW, 9) == []
+    assert consolidation_batches(after.values(), NOW, 9) == []
 
 
 def test_a_model_is_asked_about_what_is_left_and_not_about_what_is_over() -> None:

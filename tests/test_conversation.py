@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.conversation import (
+from langgraph_memory.chroma.partition import Partition
+from langgraph_memory.retrieval.message_window import (
     AFTER,
     BEFORE,
     NEIGHBOUR,
@@ -23,9 +24,8 @@ from langgraph_memory.conversation import (
     Conversation,
     MessageColumns,
 )
-from langgraph_memory.lexical import K1, B, idf
-from langgraph_memory.store.partition import Partition
-from langgraph_memory.store.rows import StoredItem
+from langgraph_memory.store.items import StoredItem
+from langgraph_memory.text.bm25 import K1, B, idf
 
 START = datetime(2026, 5, 1, 9, tzinfo=UTC)
 WORDS = ("tea", "moka", "train", "Lima?", "why?", "seven")

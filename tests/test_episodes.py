@@ -33,8 +33,8 @@ from langgraph_memory import (
     Rating,
     RecordNotFoundError,
 )
-from langgraph_memory.locks import OWNER_LOCKS
-from langgraph_memory.operations import batches, put_op
+from langgraph_memory.memory.locks import OWNER_LOCKS
+from langgraph_memory.store.records import batches, put_op
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.conftest import Verbs, in_memory_with_index
 from tests.surfaces.graphs import as_user, nodes, noting, say, tasks
@@ -778,7 +778,7 @@ def test_close_lets_evaluations_that_wait_be_written(tmp_path: Path) -> None:
 def test_close_gives_up_an_evaluator_that_does_not_end(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.verbs.base.DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr("langgraph_memory.memory.base.DRAIN_SECONDS", 0.01)
     begun, go_on = threading.Event(), threading.Event()
 
     def evaluator(episode: Episode, messages: Sequence[Message]) -> float:

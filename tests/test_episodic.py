@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from langgraph_memory import ChromaStore, Episode, Memory
-from langgraph_memory.episodic import merged
-from langgraph_memory.records import OUTCOMES, Outcome
-from langgraph_memory.scope import Owner
+from langgraph_memory.episodes.episodes import merged
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import OUTCOMES, Outcome
 from langgraph_memory.testing import HashingEmbeddings
 
 NOW = datetime(2026, 5, 2, tzinfo=UTC)

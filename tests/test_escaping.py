@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from langgraph_memory.escaping import one_line
-from langgraph_memory.prompts import CLOSE, INTRODUCTION, OPEN, RELEVANT, TASKS, memory_block
-from langgraph_memory.records import Recalled, Record
+from langgraph_memory.records.records import Record
+from langgraph_memory.retrieval.block import INTRODUCTION, RELEVANT, TASKS, memory_block
+from langgraph_memory.retrieval.recalled import Recalled
+from langgraph_memory.text.escaping import CLOSE, OPEN, one_line
 from tests.test_prompts import episode, hit, message, note
 
 INJECTIONS = {

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_memory import Memory
-from langgraph_memory.prompts import memory_block
-from langgraph_memory.records import Recalled
+from langgraph_memory.retrieval.block import memory_block
+from langgraph_memory.retrieval.recalled import Recalled
 from tests.test_prompts import recalls
 
 WHY = re.compile(

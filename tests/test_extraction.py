@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from langgraph_memory import Candidate, ConfigurationError, Message
-from langgraph_memory.aliases import proposed
-from langgraph_memory.answers import UnreadableAnswer
-from langgraph_memory.extraction import (
+from langgraph_memory.models.json_answers import UnreadableAnswer
+from langgraph_memory.models.prompts import EXTRACTION
+from langgraph_memory.notes.extraction import (
     MAX_CANDIDATES,
     Extracted,
     ExtractedNote,
@@ -25,9 +25,9 @@ from langgraph_memory.extraction import (
     candidates,
     request,
 )
-from langgraph_memory.instructions import EXTRACTION
-from langgraph_memory.redaction import no_redaction, redact_secrets
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.aliases import proposed
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.text.redaction import no_redaction, redact_secrets
 
 SAID_AT = datetime(2026, 3, 7, 18, 40, tzinfo=UTC)  # a Saturday
 DIALOGUES = [

@@ -126,9 +126,9 @@ def test_each_module_is_imported_with_the_core_alone_or_names_its_extra() -> Non
         assert named[1] == named[3] in PROJECT["optional-dependencies"]
         assert named[2] == PROJECT["name"]
     assert set(said) == {
-        "langgraph_memory.mcp_http",
-        "langgraph_memory.mcp_server",
-        "langgraph_memory.postgres_guard",
+        "langgraph_memory.mcp.http",
+        "langgraph_memory.mcp.server",
+        "langgraph_memory.sessions.postgres",
     }
 
 

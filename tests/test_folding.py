@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from langgraph_memory.folding import fold, older_part, turns_of
+from langgraph_memory.graph.summarising import fold, older_part, turns_of
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langgraph.graph import StateGraph
 
 from langgraph_memory import ChromaStore, Memory, MemoryState, messages_with_memory, recall_node
-from langgraph_memory.followups import CONTEXT_CHARACTERS, in_turn, queries_of
-from langgraph_memory.records import Hit, Note, Recalled
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note
+from langgraph_memory.retrieval.conversation_query import CONTEXT_CHARACTERS, in_turn, queries_of
+from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.testing import HashingEmbeddings
 
 ANA = Owner("user", "ana")

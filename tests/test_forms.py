@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langgraph_memory.forms import asks_to_do
+from langgraph_memory.messages.kinds import asks_to_do
 
 ASKED_TO_DO = """
 Send me the same as last time.

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.embedding import UniversalSentenceEncoder
-from langgraph_memory.hanzi import simplified, simplified_chinese
-from langgraph_memory.lexical import query_tokens, tokens
+from langgraph_memory.models.universal import UniversalSentenceEncoder
+from langgraph_memory.text.bm25 import query_tokens, tokens
+from langgraph_memory.text.chinese import simplified, simplified_chinese
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # also lone surrogates
 CHINESE = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=12)

@@ -12,9 +12,9 @@ from langgraph.store.base import BaseStore
 
 from langgraph_memory import Memory
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
-from langgraph_memory.recalling import PROFILE_NOTES
-from langgraph_memory.reconcile import UNDOABLE
-from langgraph_memory.records import Note
+from langgraph_memory.notes.reconciliation import UNDOABLE
+from langgraph_memory.records.records import Note
+from langgraph_memory.retrieval.query import PROFILE_NOTES
 from langgraph_memory.testing import ManualClock
 from tests.proposals import propose, texts
 

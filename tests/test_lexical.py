@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.lexical import (
+from langgraph_memory.text.bm25 import (
     K1,
     PRIOR_RECORDS,
     B,

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_memory.log import Log
-from langgraph_memory.records import GLOBAL_ID, Message
-from langgraph_memory.scope import Owner
+from langgraph_memory.messages.log import Log
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import GLOBAL_ID, Message
 
 ANA = Owner("user", "ana")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -32,8 +32,9 @@ from langgraph_memory.errors import (
     MissingUserError,
     RecordNotFoundError,
 )
-from langgraph_memory.messages import with_block
-from langgraph_memory.records import OUTCOMES, Recalled, Receipt
+from langgraph_memory.messages.langchain import with_block
+from langgraph_memory.records.records import OUTCOMES, Receipt
+from langgraph_memory.retrieval.recalled import Recalled
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.clock import utc_now
 from langgraph_memory.errors import LangGraphMemoryError
-from langgraph_memory.locks import OWNER_LOCKS, OwnerLocks
-from langgraph_memory.records import Note, Recalled
-from langgraph_memory.scope import Owner
+from langgraph_memory.memory.locks import OWNER_LOCKS, OwnerLocks
+from langgraph_memory.records.clock import utc_now
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note
+from langgraph_memory.retrieval.recalled import Recalled
 from langgraph_memory.testing import HashingEmbeddings
 
 USERS = [f"u{number}" for number in range(50)]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from langgraph_memory.answers import UnreadableAnswer
-from langgraph_memory.embedding import Embedder
-from langgraph_memory.merging import (
+from langgraph_memory.models.embedder import Embedder
+from langgraph_memory.models.json_answers import UnreadableAnswer
+from langgraph_memory.notes.model_merge import (
     MAX_GROUP,
     MAX_NOTES,
     Comparison,
@@ -20,11 +20,11 @@ from langgraph_memory.merging import (
     merges,
     request,
 )
-from langgraph_memory.records import Note
-from langgraph_memory.redaction import redact_secrets
-from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import BLIND, UNMEASURED
+from langgraph_memory.notes.similarity import BLIND, UNMEASURED
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note
 from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.text.redaction import redact_secrets
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

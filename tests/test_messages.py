@@ -19,8 +19,7 @@ from langchain_core.messages import (
 )
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.escaping import one_line
-from langgraph_memory.messages import (
+from langgraph_memory.messages.langchain import (
     as_messages,
     begins_turn,
     current_turn,
@@ -37,7 +36,7 @@ from langgraph_memory.messages import (
     with_new_ids,
     without_block,
 )
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.text.escaping import CLOSE, OPEN, one_line
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 IMAGE = {"type": "image", "url": "https://example.com/cat.png"}

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Memory, Outbox, deliver_outbox
-from langgraph_memory.delivery import Delivery, Letter
 from langgraph_memory.errors import ConfigurationError, StoreAwayError, StoreError
-from langgraph_memory.outbox import Content, Entry
+from langgraph_memory.memory.delivery import Delivery, Letter
+from langgraph_memory.memory.outbox import Content, Entry
 from langgraph_memory.testing import HashingEmbeddings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

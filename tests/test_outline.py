@@ -7,8 +7,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from langgraph_memory.messages import current_turn, token_cost, tool_names
-from langgraph_memory.outline import outline_of, whole
+from langgraph_memory.messages.langchain import current_turn, token_cost, tool_names
+from langgraph_memory.messages.turn_outline import outline_of, whole
 
 
 def calling(id: str, name: str, text: str = "") -> AIMessage:

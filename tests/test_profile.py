@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from langgraph.store.base import Item
 
 from langgraph_memory import Memory
-from langgraph_memory.embedding import UniversalSentenceEncoder
-from langgraph_memory.lexical import LexicalIndex
-from langgraph_memory.operations import put_op
-from langgraph_memory.profile import NoteColumns, NotesOf
-from langgraph_memory.prompts import KNOWN
-from langgraph_memory.recalling import PROFILE_NOTES
-from langgraph_memory.records import Note
-from langgraph_memory.scope import Owner
+from langgraph_memory.models.universal import UniversalSentenceEncoder
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note
+from langgraph_memory.retrieval.block import KNOWN
+from langgraph_memory.retrieval.profile import NoteColumns, NotesOf
+from langgraph_memory.retrieval.query import PROFILE_NOTES
+from langgraph_memory.store.records import put_op
 from langgraph_memory.testing import ManualClock
+from langgraph_memory.text.bm25 import LexicalIndex
 from tests.conftest import STORES, Verbs
 from tests.test_prompts import below
 

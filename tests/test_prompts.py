@@ -14,16 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_memory import Memory
-from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.listing import own_text
-from langgraph_memory.prompts import (
-    CLOSE,
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Episode, Message, Note, Record, normalise
+from langgraph_memory.retrieval.block import (
     INTRODUCTION,
     KNOWN,
     LAST_TIME,
     NOTHING_ELSE,
     NOTHING_KNOWN,
-    OPEN,
     PERHAPS,
     RELEVANT,
     SECTIONS,
@@ -32,9 +30,11 @@ from langgraph_memory.prompts import (
     UNCERTAIN,
     memory_block,
 )
-from langgraph_memory.ranking import Quotas
-from langgraph_memory.records import Episode, Hit, Message, Note, Recalled, Record, normalise
-from langgraph_memory.scope import Owner
+from langgraph_memory.retrieval.listing import own_text
+from langgraph_memory.retrieval.ranking import Quotas
+from langgraph_memory.retrieval.recalled import Hit, Recalled
+from langgraph_memory.text.escaping import CLOSE, OPEN
+from langgraph_memory.text.token_count import approximate_tokens
 
 ANA = Owner("user", "ana")
 MAY = datetime(2026, 5, 2, 18, 30, tzinfo=UTC)

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.floors import EMBEDDED, UNMEASURED, Floors
-from langgraph_memory.ranking import Evidence, Quotas, Ranking, distinct, recency
-from langgraph_memory.records import Episode, Hit, Message, Note, Record
-from langgraph_memory.scope import Owner, RecordType
+from langgraph_memory.records.owners import Owner, RecordType
+from langgraph_memory.records.records import Episode, Message, Note, Record
+from langgraph_memory.retrieval.ranking import Evidence, Quotas, Ranking, distinct, recency
+from langgraph_memory.retrieval.recalled import Hit
+from langgraph_memory.retrieval.thresholds import EMBEDDED, UNMEASURED, Floors
 
 ANA = Owner("user", "ana")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.operations import change_ops
-from langgraph_memory.reconcile import candidate_ids, edited, kept_version, plan
-from langgraph_memory.records import Change, Kind, Note, Status, normalise
-from langgraph_memory.scope import Owner
+from langgraph_memory.notes.reconciliation import candidate_ids, edited, kept_version, reconciled
+from langgraph_memory.notes.storage import change_ops
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Change, Kind, Note, Status, normalise
 
 ANA = Owner("user", "ana")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,8 +51,8 @@ def note_of(change: Change) -> Note:
 
 
 def test_a_note_like_no_other_is_added_under_an_id_that_its_content_names() -> None:
-    [change] = plan(note("Drinks tea"), [], set())
-    [again] = plan(note(" drinks  TEA ", day=5), [], set())
+    [change] = reconciled(note("Drinks tea"), [], set())
+    [again] = reconciled(note(" drinks  TEA ", day=5), [], set())
     assert (change.action, change.previous) == ("add", None)
     assert change.record.id == again.record.id == candidate_ids(note("Drinks tea"))[0]
 
@@ -61,7 +61,7 @@ def test_a_taken_id_is_passed_over_however_many_are_taken() -> None:
     candidate = note("Drinks tea")
     ids: set[str] = set()
     for _ in range(8):
-        [change] = plan(candidate, [], ids)
+        [change] = reconciled(candidate, [], ids)
         assert change.record.id not in ids
         ids.add(change.record.id)
 
@@ -88,7 +88,7 @@ def test_the_decision_changes_no_note_that_it_was_given() -> None:
     there = note("Drinks tea", id="n1")
     candidate = note("Drinks tea", day=3)
     before = (replace(there), replace(candidate))
-    [change] = plan(candidate, [there], {"n1"})
+    [change] = reconciled(candidate, [there], {"n1"})
     assert (there, candidate) == before
     assert (change.action, note_of(change).mentions, change.previous) == ("reinforce", 2, there)
     assert note_of(change).updated_at == candidate.updated_at
@@ -96,15 +96,15 @@ def test_the_decision_changes_no_note_that_it_was_given() -> None:
 
 def test_what_a_message_says_is_counted_once_however_often_it_is_saved() -> None:
     there = replace(note("Drinks tea", id="n1"), sources=("m1",))
-    [again] = plan(replace(note("drinks tea"), sources=("m1",)), [there], {"n1"})
+    [again] = reconciled(replace(note("drinks tea"), sources=("m1",)), [there], {"n1"})
     assert (again.action, note_of(again).mentions) == ("reinforce", 1)
-    [later] = plan(replace(note("drinks tea"), sources=("m2",)), [note_of(again)], {"n1"})
+    [later] = reconciled(replace(note("drinks tea"), sources=("m2",)), [note_of(again)], {"n1"})
     assert (note_of(later).mentions, note_of(later).sources) == (2, ("m1", "m2"))
 
 
 def test_a_new_value_for_a_slot_takes_its_note_over() -> None:
     there = replace(note("Lives in Lima", slot="city", id="n1"), version=3, mentions=4)
-    [change] = plan(note("Lives in Quito", slot="CITY", day=3), [there], {"n1"})
+    [change] = reconciled(note("Lives in Quito", slot="CITY", day=3), [there], {"n1"})
     new = note_of(change)
     assert (change.action, change.previous) == ("supersede", there)
     assert (new.id, new.version, new.mentions, new.text) == ("n1", 4, 1, "Lives in Quito")
@@ -168,7 +168,7 @@ def remember_all(said: Iterable[tuple[str, str | None, Kind]]) -> dict[str, Note
         candidate = note(text, slot=slot, kind=kind, day=day)
         active = [row for row in rows.values() if row.status == "active"]
         taken = {id for id in candidate_ids(candidate) if id in rows}
-        for op in change_ops(plan(candidate, active, taken)):
+        for op in change_ops(reconciled(candidate, active, taken)):
             assert op.value is not None
             rows[op.key] = Note.from_value(ANA, op.key, op.value)
     return rows

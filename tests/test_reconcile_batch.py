@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.answers import UnreadableAnswer
-from langgraph_memory.operations import change_ops
-from langgraph_memory.reconcile import Neighbour, Rulings, collapse, plan_batch
-from langgraph_memory.records import Change, Note, normalise
-from langgraph_memory.rulings import MAX_PAIRS, Pair, pairs, request, rulings
-from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import EMBEDDED, judge
+from langgraph_memory.models.json_answers import UnreadableAnswer
+from langgraph_memory.notes.pair_comparison import MAX_PAIRS, Pair, pairs, request, rulings
+from langgraph_memory.notes.reconciliation import Neighbour, Rulings, collapse, plan_batch
+from langgraph_memory.notes.similarity import EMBEDDED, judge
+from langgraph_memory.notes.storage import change_ops
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Change, Note, normalise
 
 ANA = Owner("user", "ana")
 START = datetime(2026, 1, 1, tzinfo=UTC)

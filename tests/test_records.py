@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.records import (
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import (
     KINDS,
     OUTCOMES,
     STATUSES,
     Episode,
     Extraction,
-    Hit,
     Message,
     Note,
-    Recalled,
     Receipt,
     Record,
     long_date,
@@ -30,7 +29,7 @@ from langgraph_memory.records import (
     slot_digest,
     text_digest,
 )
-from langgraph_memory.scope import Owner
+from langgraph_memory.retrieval.recalled import Hit, Recalled
 
 ANA = Owner("user", "ana")
 MAY = datetime(2026, 5, 2, 18, 30, tzinfo=UTC)

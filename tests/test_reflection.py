@@ -26,12 +26,19 @@ from langgraph_memory import (
     Note,
     RecordNotFoundError,
 )
-from langgraph_memory.answers import UnreadableAnswer
-from langgraph_memory.operations import put_op
-from langgraph_memory.prompts import KNOWN, RELEVANT, TASKS
-from langgraph_memory.recalling import PROFILE_NOTES
-from langgraph_memory.reflection import MAX_LESSONS, PER_CALL, is_due, lessons, request, unreflected
-from langgraph_memory.scope import Owner
+from langgraph_memory.episodes.reflection import (
+    MAX_LESSONS,
+    PER_CALL,
+    is_due,
+    lessons,
+    request,
+    unreflected,
+)
+from langgraph_memory.models.json_answers import UnreadableAnswer
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.retrieval.block import KNOWN, RELEVANT, TASKS
+from langgraph_memory.retrieval.query import PROFILE_NOTES
+from langgraph_memory.store.records import put_op
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import STORES, Verbs
 

@@ -17,11 +17,12 @@ from langchain_core.messages import HumanMessage
 
 from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.lexical import LexicalIndex, tokens
-from langgraph_memory.records import Hit, Message
-from langgraph_memory.relevance import RecordRanker, closeness, within
-from langgraph_memory.store.ops import Scores, Searched
+from langgraph_memory.records.records import Message
+from langgraph_memory.retrieval.recalled import Hit
+from langgraph_memory.retrieval.scoring import RecordRanker, closeness, within
+from langgraph_memory.store.operations import Scores, Searched
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
+from langgraph_memory.text.bm25 import LexicalIndex, tokens
 from tests.conftest import STORES
 
 MAY = datetime(2026, 5, 12, 9, tzinfo=UTC)

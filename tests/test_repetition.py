@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.records import KINDS, Note
-from langgraph_memory.repetition import is_kept_anyway, may_be_one, repeated, same_words
-from langgraph_memory.scope import Owner
+from langgraph_memory.notes.duplicates import may_be_one, repeated, same_words
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import KINDS, Note, is_kept_anyway
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -20,7 +20,7 @@ from langchain_core.messages import (
 from pydantic import BaseModel
 
 from langgraph_memory import SavingReply
-from langgraph_memory.replies import take_proposal
+from langgraph_memory.messages.structured_reply import take_proposal
 
 NAME = "用户叫小明"
 JOB = "用户是一名后端开发工程师"

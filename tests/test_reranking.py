@@ -12,16 +12,10 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.graph import StateGraph
 
-from langgraph_memory import (
-    ChromaStore,
-    ConfigurationError,
-    Memory,
-    MemoryState,
-    recall_node,
-)
-from langgraph_memory.prompts import RELEVANT, memory_block
-from langgraph_memory.ranking import Quotas
-from langgraph_memory.reranking import RERANKED
+from langgraph_memory import ChromaStore, ConfigurationError, Memory, MemoryState, recall_node
+from langgraph_memory.retrieval.block import RELEVANT, memory_block
+from langgraph_memory.retrieval.ranking import Quotas
+from langgraph_memory.retrieval.reranking import RERANKED
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.conftest import Verbs
 from tests.test_prompts import below

@@ -11,7 +11,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Recalled, memory_tools
-from langgraph_memory.records import Message, Record
+from langgraph_memory.records.records import Message, Record
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 USER = "ana"

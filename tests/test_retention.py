@@ -15,13 +15,13 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Message
-from langgraph_memory.operations import retire_ops
-from langgraph_memory.store.expiry import LONGEST
+from langgraph_memory.messages.storage import retire_ops
+from langgraph_memory.store.ttl import LONGEST
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs
 
 if TYPE_CHECKING:
-    from langgraph_memory.records import Receipt
+    from langgraph_memory.records.records import Receipt
 
 HOUR = 60.0
 UUID = "0b7ad7cb-5a1c-4d4b-9a9d-1f0e6f0c8a11"

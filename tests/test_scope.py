@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp, validate_op_namespace
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError
-from langgraph_memory.scope import (
+from langgraph_memory.graph.owner_ids import run_owner_id, run_user
+from langgraph_memory.records.owners import (
     RECORD_TYPES,
     Owner,
     OwnerKind,
@@ -22,8 +23,6 @@ from langgraph_memory.scope import (
     encode_label,
     owner_of,
     readers,
-    run_owner_id,
-    run_user,
     writer,
 )
 

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Note, RecordNotFoundError
-from langgraph_memory.prompts import CLOSE, OPEN, SHARED
-from langgraph_memory.records import Recalled
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.retrieval.block import SHARED
+from langgraph_memory.retrieval.recalled import Recalled
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
+from langgraph_memory.text.escaping import CLOSE, OPEN
 from tests.conftest import STORES, Verbs
 from tests.proposals import propose, texts
 

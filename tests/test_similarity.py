@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from langgraph_memory.embedding import Embedder
-from langgraph_memory.records import KINDS, Kind, Note
-from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import EMBEDDED, UNMEASURED, Judgement, band_of, judge
+from langgraph_memory.models.embedder import Embedder
+from langgraph_memory.notes.similarity import EMBEDDED, UNMEASURED, Judgement, band_of, judge
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import KINDS, Kind, Note
 from langgraph_memory.testing import HashingEmbeddings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

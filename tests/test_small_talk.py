@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.labelled import read
-from langgraph_memory.small_talk import is_courtesy
-from langgraph_memory.task_rule import is_task
+from langgraph_memory.episodes.tasks import is_task
+from langgraph_memory.text.small_talk import is_courtesy
 
 COURTESIES = """
 Hi

@@ -29,12 +29,13 @@ from langgraph_memory import (
     reembed,
     with_memory,
 )
+from langgraph_memory.chroma.calls import persistent_client
+from langgraph_memory.chroma.rows import row_id
 from langgraph_memory.errors import RecordNotFoundError
-from langgraph_memory.records import RECORD_CLASSES
-from langgraph_memory.scope import RECORD_TYPES, Owner, RecordType
-from langgraph_memory.sound import _told, flaw
-from langgraph_memory.store.client import persistent_client
-from langgraph_memory.store.rows import part_of, row_id
+from langgraph_memory.records.owners import RECORD_TYPES, Owner, RecordType
+from langgraph_memory.records.records import RECORD_CLASSES
+from langgraph_memory.records.soundness import _told, flaw
+from langgraph_memory.store.items import part_of
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 
 EMBED = HashingEmbeddings(64)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_memory import Memory
-from langgraph_memory.conversation import _FIELDS
-from langgraph_memory.prompts import LAST_TIME, RELEVANT, tells
-from langgraph_memory.records import Recalled
-from langgraph_memory.standing import WEAK, Repetitions
+from langgraph_memory.retrieval.block import LAST_TIME, RELEVANT, tells
+from langgraph_memory.retrieval.message_window import _FIELDS
+from langgraph_memory.retrieval.recalled import Recalled
+from langgraph_memory.retrieval.standing import WEAK, Repetitions
 from langgraph_memory.testing import ManualClock
 from tests.conftest import STORES, Verbs
 from tests.test_prompts import below

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from langgraph_memory.time_words import MONTHS, WEEKDAYS, plain
-from langgraph_memory.times import READ, YEARS, spans_in
+from langgraph_memory.text.dates import READ, YEARS, spans_in
+from langgraph_memory.text.time_words import MONTHS, WEEKDAYS, plain
 
 NOW = datetime(2026, 5, 20, 21, tzinfo=UTC)  # a Wednesday
 MEMORY = (date(2024, 7, 1).toordinal(), date(2026, 5, 19).toordinal())

@@ -18,9 +18,9 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.errors import ConfigurationError, MissingUserError, RecordNotFoundError
-from langgraph_memory.operations import put_op
-from langgraph_memory.records import Note
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note
+from langgraph_memory.store.records import put_op
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.proposals import propose, texts
 
@@ -342,7 +342,7 @@ async def test_an_answer_that_is_none_changes_nothing_and_is_logged(
     memory = modelled(clock, answer, prefix=prefix)
     await say(memory, "Likes the blue", "Blue is what the user likes")
     before = await memory.list(user="ana", status=None)
-    with caplog.at_level(logging.WARNING, "langgraph_memory.verbs.upkeep"):
+    with caplog.at_level(logging.WARNING, "langgraph_memory.memory.consolidate"):
         assert await memory.consolidate(user="ana") == []
     assert await memory.list(user="ana", status=None) == before
     assert len(caplog.records) == 1
@@ -453,7 +453,7 @@ class Unreadable(InMemoryStore):
 def test_a_store_that_fails_in_the_middle_is_consolidated_to_the_same_end(
     clock: ManualClock, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.consolidation._TOGETHER", 2)
+    monkeypatch.setattr("langgraph_memory.notes.consolidation._TOGETHER", 2)
 
     def filled() -> Memory:
         memory = Memory(Stopping(), clock=clock)

@@ -36,8 +36,8 @@ from langgraph_memory import (
     Note,
     UniversalSentenceEncoder,
 )
-from langgraph_memory.scope import Owner
-from langgraph_memory.similarity import judge
+from langgraph_memory.notes.similarity import judge
+from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import STORES, Verbs
 from tests.openai_server import Json, OpenAIServer, Refusal

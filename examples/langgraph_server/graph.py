@@ -7,13 +7,7 @@ from typing import Any
 from langchain_core.messages import SystemMessage
 from langgraph.graph import START, StateGraph
 
-from langgraph_memory import (
-    Memory,
-    MemoryState,
-    messages_with_memory,
-    recall_node,
-    remember_node,
-)
+from langgraph_memory import Memory, MemoryState, messages_with_memory, recall_node, remember_node
 from langgraph_memory.testing import RecallingChatModel
 
 SYSTEM = "You take orders for a coffee roaster. What you do not know of this customer, ask."

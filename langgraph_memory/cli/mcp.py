@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.mcp_tokens import TOKENS, Bearers, TokensFile
-from langgraph_memory.mcp_tokens import read_tokens as read_tokens
+from langgraph_memory.mcp import TOKENS, Bearers, TokensFile
+from langgraph_memory.mcp import read_tokens as read_tokens
 
 if TYPE_CHECKING:
-    from langgraph_memory.mcp_connections import Connections
+    from langgraph_memory.mcp import Connections
     from langgraph_memory.memory import Memory
 
 _ABOUT = """\
@@ -129,11 +129,12 @@ def run(options: argparse.Namespace) -> None:
     tokens = None if options.port is None else _tokens(options.tokens)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
-    from langgraph_memory import mcp_http, mcp_server  # an extra, and slow to import
+    from langgraph_memory.chroma import ChromaStore
+    from langgraph_memory.mcp import http
+    from langgraph_memory.mcp import server as mcp_server
     from langgraph_memory.memory import Memory
-    from langgraph_memory.store.chroma import ChromaStore
 
-    known = None if tokens is None else mcp_http.Tokens(tokens[0], changed=tokens[1])
+    known = None if tokens is None else http.Tokens(tokens[0], changed=tokens[1])
     connections = None if known is None else _connections(options)
     with Memory(ChromaStore(options.path or options.url, embed=options.embed)) as memory:
         server = mcp_server.memory_server(
@@ -143,12 +144,12 @@ def run(options: argparse.Namespace) -> None:
             asyncio.run(_over_stdio(memory, server))
         else:
             host = options.host or "127.0.0.1"
-            app = mcp_http.http_app(
+            app = http.http_app(
                 server,
                 known,
                 host=host,
                 allow_hosts=options.allow_host or (),
-                requests=options.requests_per_minute or mcp_http.REQUESTS,
+                requests=options.requests_per_minute or http.REQUESTS,
             )
             _over_http(app, connections, host, options.port)
 
@@ -159,7 +160,7 @@ async def _over_stdio(memory: Memory, server: Any) -> None:
     Closing can take longer than the 2 s after which clients send SIGTERM to what they have hung up
     on; a signal that comes meanwhile changes nothing.
     """
-    from langgraph_memory.mcp_server import serve_stdio
+    from langgraph_memory.mcp import serve_stdio
 
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -189,7 +190,7 @@ def _connections(options: argparse.Namespace) -> Connections:
     Raises:
         ConfigurationError: If the process may not have as many files open.
     """
-    from langgraph_memory import mcp_connections as limits
+    from langgraph_memory.mcp import connections as limits
 
     most = options.max_connections or limits.CONNECTIONS
     needed, allowed = most + limits.SPARE_FILES, limits.open_files()
@@ -204,7 +205,7 @@ def _connections(options: argparse.Namespace) -> Connections:
 def _over_http(app: Any, connections: Connections, host: str, port: int) -> None:
     import uvicorn
 
-    from langgraph_memory.mcp_connections import BACKLOG
+    from langgraph_memory.mcp import BACKLOG
 
     family, named = socket.AF_INET, host
     if ":" in host:

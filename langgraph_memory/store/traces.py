@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.embedding import replace_surrogates
-from langgraph_memory.scope import ROOT, Owner
-from langgraph_memory.store.needles import SHORTEST
-from langgraph_memory.store.rows import part_of
+from langgraph_memory.files import SHORTEST
+from langgraph_memory.records import ROOT, Owner
+from langgraph_memory.store.items import part_of
+from langgraph_memory.text import replace_surrogates
 
 _PIECE = 32  # bytes: few enough to lie whole in one page of a database
 _PIECES = 200  # of one text: a document's are far apart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from threading import Lock
 
-from langgraph_memory.clock import as_utc
+from langgraph_memory.records import as_utc
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 

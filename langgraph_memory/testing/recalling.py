@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from langgraph_memory.lexical import query_tokens, tokens
-from langgraph_memory.prompts import CLOSE, LAST_TIME, OPEN, PERHAPS, TASKS
+from langgraph_memory.retrieval import LAST_TIME, PERHAPS, TASKS
+from langgraph_memory.text import CLOSE, OPEN, query_tokens, tokens
 
 _BLOCK = re.compile(f"{re.escape(OPEN)}\n(.*?)\n{re.escape(CLOSE)}\n*", re.DOTALL)
 _LINE = re.compile(r"- \[(?P<date>[\d-]+)\] (?P<source>.*?): (?P<text>.*)")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.consolidation import Labelled, kept_apart, labelled_memories, measure, score, table
-from langgraph_memory.embedding import Embedder, UniversalSentenceEncoder
-from langgraph_memory.similarity import EMBEDDED
+from langgraph_memory.models.embedder import Embedder
+from langgraph_memory.models.universal import UniversalSentenceEncoder
+from langgraph_memory.notes.similarity import EMBEDDED
 
 PAGE = Path(__file__).parents[2] / "docs" / "consolidation.md"
 

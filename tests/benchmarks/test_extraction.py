@@ -13,8 +13,8 @@ from benchmarks import extraction
 from benchmarks.dialogues import Dialogue, Label, dialogues
 from benchmarks.extraction import extracted, faults_of
 from benchmarks.extraction_scores import score, secrets_in
-from langgraph_memory.records import Note
-from langgraph_memory.scope import Owner
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.records import Note
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 
 NOW = datetime(2026, 5, 18, 12, tzinfo=UTC)
@@ -110,7 +110,7 @@ def test_a_broken_measure_is_told() -> None:
 
 
 def test_time_zones_have_the_offset_of_the_dialogue() -> None:
-    from langgraph_memory.extraction import zone_of
+    from langgraph_memory.notes.extraction import zone_of
 
     for dialogue in dialogues():
         assert zone_of(dialogue.time_zone).utcoffset(None) == dialogue.began.utcoffset()

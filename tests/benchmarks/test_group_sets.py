@@ -7,7 +7,7 @@ from collections import Counter
 from math import comb
 
 from benchmarks.labelled import read
-from langgraph_memory.records import KINDS, normalise
+from langgraph_memory.records.records import KINDS, normalise
 
 HAN, LATIN = re.compile("[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
 

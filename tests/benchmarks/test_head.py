@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks import head
 from benchmarks.head import DIRECTIONS, fitted, sentences
-from langgraph_memory import note_head
-from langgraph_memory.embedding import UniversalSentenceEncoder
+from langgraph_memory.models import note_head
+from langgraph_memory.models.universal import UniversalSentenceEncoder
 
 
 def test_what_another_embedder_tells_apart_by_one_direction_is_told_apart_by_it_alone() -> None:

@@ -17,7 +17,7 @@ from benchmarks.life_month import ASKED, TOLD, Fact, Person, Turn, month
 from benchmarks.life_peers import PEERS, cut
 from benchmarks.life_scores import asked, lines_of, other_figures, says_nothing, spans
 from benchmarks.locomo_peers import SameEmbeddings
-from langgraph_memory.prompts import NOTHING_KNOWN
+from langgraph_memory.retrieval.block import NOTHING_KNOWN
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 
 HASHING = HashingEmbeddings()

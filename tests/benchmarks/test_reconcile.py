@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import reconcile
 from benchmarks.reconcile import Pair, decisions, labelled_pairs, merges, note, tables
-from langgraph_memory.embedding import Embedder
-from langgraph_memory.similarity import EMBEDDED
+from langgraph_memory.models.embedder import Embedder
+from langgraph_memory.notes.similarity import EMBEDDED
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing.md"
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from benchmarks.labelled import read
-from langgraph_memory.records import OUTCOMES
+from langgraph_memory.records.records import OUTCOMES
 
 HAN = re.compile("[\u4e00-\u9fff]")
 ENGLISH = ("code", "data", "travel", "ops")

@@ -6,7 +6,7 @@ import json
 import re
 from html import unescape
 
-from langgraph_memory.instructions import EXTRACTION
+from langgraph_memory.models.prompts import EXTRACTION
 from tests.openai_server import Json
 
 _FIRST = re.compile(r"<message n=\"1\"[^>]*>(.*?)</message>", re.DOTALL)

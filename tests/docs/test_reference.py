@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import langgraph_memory
-from langgraph_memory import redaction, testing
+from langgraph_memory import testing
+from langgraph_memory.text import redaction
 from tests.docs.docstrings import Docstring, attributes, signature
 from tests.docs.documents import REFERENCE
 from tests.docs.entries import Entry

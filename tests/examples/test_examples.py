@@ -21,7 +21,7 @@ import pytest
 from examples import forgetting, supervisor, team
 from examples.stand_ins import code, plan, research, scripted, supervise, write
 from langgraph_memory import TOOLS_PROMPT, ChromaStore, Memory, SavingReply, open_sessions
-from langgraph_memory.prompts import OPEN
+from langgraph_memory.text.escaping import OPEN
 from tests.no_network import NO_NETWORK
 from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import Way, as_user, episodes, say

@@ -11,8 +11,8 @@ from examples import stand_ins, task_agent
 from examples.stand_ins import choose_by_lessons, draw_lessons, scripted
 from examples.task_agent import USER, Job, attempt, build
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
+from langgraph_memory.text.escaping import CLOSE, OPEN
 
 JOBS = {
     "import": Job(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
 from langgraph_memory import Memory, Message, Note
-from langgraph_memory.records import Record
+from langgraph_memory.records.records import Record
 
 State = Mapping[str, Any]
 InFlight = Literal["whole", "absent", "part", "unknown"]

@@ -11,9 +11,9 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory import ChromaStore, StoreError, compact, reembed
-from langgraph_memory.store.client import persistent_client
-from langgraph_memory.store.room import needed, size_of
-from langgraph_memory.store.rows import item_rows
+from langgraph_memory.chroma.calls import persistent_client
+from langgraph_memory.chroma.disk_space import needed, size_of
+from langgraph_memory.chroma.rows import item_rows
 from langgraph_memory.testing import HashingEmbeddings
 from tests.faults import full_disk
 from tests.faults.full_disk import ballast, text

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from langgraph_memory.sessions import Sessions, open_sessions
+from langgraph_memory.sessions.sessions import Sessions, open_sessions
 from tests.postgres import database
 from tests.sessions.graphs import Do, collect
 

@@ -12,7 +12,7 @@ from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import interrupt
 
-from langgraph_memory.sessions import Sessions
+from langgraph_memory.sessions.sessions import Sessions
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Do = Callable[..., Awaitable[Any]]

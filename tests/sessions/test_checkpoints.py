@@ -17,7 +17,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, ThreadOwnerError
-from langgraph_memory.sessions import Sessions, Snapshot, open_sessions
+from langgraph_memory.sessions.sessions import Sessions, Snapshot, open_sessions
 from tests.sessions.graphs import (
     Do,
     Graph,

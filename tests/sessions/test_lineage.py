@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.checkpoint.base.id import uuid6
 
-from langgraph_memory.clock import utc_now
-from langgraph_memory.lineage import Node, copied, outdated
+from langgraph_memory.records.clock import utc_now
+from langgraph_memory.sessions.checkpoint_tree import Node, copied, outdated
 
 
 def node(id: str, *, parent: str | None = None, at: str = "", root: str | None = None) -> Node:

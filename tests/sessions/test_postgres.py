@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_memory.errors import ConfigurationError, StoreError, ThreadOwnerError
-from langgraph_memory.sessions import Sessions, open_sessions
+from langgraph_memory.sessions.sessions import Sessions, open_sessions
 from tests.postgres import database as url_of
 from tests.sessions.graphs import Do, Graph, answer, chat, last_answer, reply, say, with_approval
 

@@ -32,8 +32,9 @@ from langgraph_memory.errors import (
     StoreError,
     ThreadOwnerError,
 )
-from langgraph_memory.lineage import time_of
-from langgraph_memory.sessions import Session, Sessions, open_sessions
+from langgraph_memory.sessions.checkpoint_tree import time_of
+from langgraph_memory.sessions.sessions import Sessions, open_sessions
+from langgraph_memory.sessions.threads import Session
 from tests.sessions.graphs import (
     DeltaState,
     Do,

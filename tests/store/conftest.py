@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.chroma.store import ChromaStore
 from tests.store import damaged
 from tests.store.support import EMBED, Child, Do
 

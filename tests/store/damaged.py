@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 from langgraph.store.base import PutOp
 
-from langgraph_memory.embedding import fingerprint_from_metadata
-from langgraph_memory.store import rebuild
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.client import persistent_client
-from langgraph_memory.store.maintenance import reembed
-from langgraph_memory.store.room import Room
+from langgraph_memory.chroma.calls import COLLECTION, persistent_client
+from langgraph_memory.chroma.disk_space import Room
+from langgraph_memory.chroma.repair import rebuild
+from langgraph_memory.chroma.repair.maintenance import reembed
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.models.embedder import fingerprint_from_metadata
 from langgraph_memory.testing import HashingEmbeddings
 from tests.store.support import Child
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from langgraph_memory.lexical import query_weights
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.ops import Columns, Scores, Searched
-from langgraph_memory.store.rows import Namespace, StoredItem
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.store.items import Namespace, StoredItem
+from langgraph_memory.store.operations import Columns, Scores, Searched
 from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.text.bm25 import query_weights
 
 Do = Callable[..., Awaitable[Any]]
 

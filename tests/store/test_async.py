@@ -15,9 +15,9 @@ from blockbuster import BlockBuster, BlockingError, blockbuster_ctx
 from langgraph.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
 
 from langgraph_memory import open_store as open_in_a_loop
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.directory_lock import DirectoryLock
-from langgraph_memory.store.ops import NewestOp
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.files.directory_lock import DirectoryLock
+from langgraph_memory.store.operations import NewestOp
 from tests.store.support import EMBED, keys, open_store
 
 

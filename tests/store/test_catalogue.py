@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.rows import Namespace
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.store.items import Namespace
 from tests.store.support import open_store
 
 # What sorts before, between and after the signs that end a label in Chroma's metadata.

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from langgraph.store.base import PutOp
 
+from langgraph_memory.chroma.calls import COLLECTION
+from langgraph_memory.chroma.repair.maintenance import compact
+from langgraph_memory.chroma.repair.repair import compaction_due
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import StoreError
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.maintenance import compact
-from langgraph_memory.store.repair import compaction_due
 from tests.store import damaged
 from tests.store.damaged import (
     ITEMS,

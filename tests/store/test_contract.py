@@ -17,8 +17,8 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from langgraph_memory.clock import Clock
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.records.clock import Clock
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, cosine, keys, open_store
 

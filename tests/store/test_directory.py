@@ -22,9 +22,9 @@ import pytest
 from langgraph.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
 
 from langgraph_memory import Memory
-from langgraph_memory.clock import utc_now
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError, StoreError, StoreLockedError
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.records.clock import utc_now
 from tests.store import children
 from tests.store.support import EMBED, Child, Do, keys, open_store
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from langgraph.store.base import GetOp, PutOp
 
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import StoreError
-from langgraph_memory.store.chroma import ChromaStore
 from tests.store import children
 from tests.store.support import DELETIONS, EMBED, Child, Do, chroma_refuses, keys, open_store
 
@@ -223,7 +223,7 @@ def test_more_rows_than_one_page_are_read_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("chroma_rows", "loading"):
-        monkeypatch.setattr(f"langgraph_memory.store.{module}.PAGE", 7)
+        monkeypatch.setattr(f"langgraph_memory.chroma.{module}.PAGE", 7)
     with open_store(tmp_path) as store:
         for part in range(3):
             names = [f"{part}-{i}" for i in range(20)]

@@ -11,8 +11,8 @@ import pytest
 from langchain_core.embeddings import Embeddings
 
 from langgraph_memory import UniversalSentenceEncoder
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
-from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.testing import HashingEmbeddings
 from tests.store.support import Do, keys
 

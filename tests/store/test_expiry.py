@@ -12,10 +12,11 @@ import pytest
 from langgraph.store.base import PutOp, TTLConfig
 
 from langgraph_memory import open_store as open_in_a_loop
+from langgraph_memory.chroma import expiry
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.store import expiry
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.ops import HybridOp, NewestOp
+from langgraph_memory.store.operations import HybridOp, NewestOp
+from langgraph_memory.store.ttl import LONGEST
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, Sum, chroma_refuses, keys, open_store
 
@@ -213,7 +214,7 @@ async def test_a_sweep_leaves_no_row_of_an_item_with_several_vectors(
 def test_a_sweep_goes_through_more_items_than_chroma_takes_at_once(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.writing.PAGE", 7)
+    monkeypatch.setattr("langgraph_memory.chroma.writing.PAGE", 7)
     with ChromaStore.in_memory(embed=EMBED, clock=clock) as store:
         store.batch([PutOp((f"n{i % 3}",), str(i), {"n": i}, ttl=1) for i in range(40)])
         store.put(("n0",), "stays", {"n": 0})
@@ -313,7 +314,7 @@ async def test_the_longest_life_ends_at_a_time_that_can_be_stored(
     with open_store(tmp_path, clock=clock) as store:
         with pytest.raises(ConfigurationError, match="minutes above 0"):
             await do(store, "put", NS, "k", {"n": 1}, ttl=1e308)
-        await do(store, "put", NS, "k", {"n": 1}, ttl=expiry.LONGEST)
+        await do(store, "put", NS, "k", {"n": 1}, ttl=LONGEST)
         assert await do(store, "sweep_ttl") == 0
     with open_store(tmp_path, clock=clock) as store:
         assert keys(await do(store, "search", NS)) == ["k"]

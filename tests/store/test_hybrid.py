@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 from langgraph.store.base import PutOp
 
-from langgraph_memory.embedding import Vectors
-from langgraph_memory.lexical import K1, PRIOR_RECORDS, B, LexicalIndex, query_tokens, tokens
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.ops import Best, Flags, HybridOp, Match, NewestOp, Scores, Searched
-from langgraph_memory.store.rows import StoredItem
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.models.embedder import Vectors
+from langgraph_memory.store.items import StoredItem
+from langgraph_memory.store.operations import (
+    Best,
+    Flags,
+    HybridOp,
+    Match,
+    NewestOp,
+    Scores,
+    Searched,
+)
 from langgraph_memory.testing import ManualClock
+from langgraph_memory.text.bm25 import K1, PRIOR_RECORDS, B, LexicalIndex, query_tokens, tokens
 from tests.store.support import EMBED, Do, Sum, cosine, keys
 
 TEXTS = {

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 
-from langgraph_memory.store.chroma_rows import COLLECTION
-from langgraph_memory.store.index_files import (
+from langgraph_memory.chroma.calls import COLLECTION
+from langgraph_memory.chroma.index_files import (
     FILES,
     PICKLE,
     file_state,
     find_damage,
     rows_and_vectors,
 )
-from langgraph_memory.store.repair import stored
-from langgraph_memory.store.tables import StoredCollection
+from langgraph_memory.chroma.repair.repair import stored
+from langgraph_memory.chroma.tables import StoredCollection
 from tests.store.damaged import ITEMS, index_directory, open_filled
 
 Directory = tuple[Path, StoredCollection]

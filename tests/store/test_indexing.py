@@ -9,8 +9,8 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory import UniversalSentenceEncoder
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.store.chroma import ChromaStore
 from tests.store.support import EMBED, Do, cosine, keys, open_store
 
 

@@ -12,9 +12,9 @@ import pytest
 from langgraph.store.base import PutOp, SearchOp
 
 from langgraph_memory import Memory
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.store.filters import matches
-from langgraph_memory.store.ops import Found, HybridOp, NewestOp
+from langgraph_memory.store.operations import Found, HybridOp, NewestOp
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, Do, Sum, keys, open_store
 
@@ -283,7 +283,7 @@ async def test_what_is_emptied_can_be_searched_beside_another(tmp_path: Path, do
 def test_a_list_is_complete_while_others_delete(
     own: ChromaStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.chroma_rows.PAGE", 100)
+    monkeypatch.setattr("langgraph_memory.chroma.calls.PAGE", 100)
     stays = {str(n) for n in range(20, ROWS)}
     rows = own._open._rows
     get = rows.get

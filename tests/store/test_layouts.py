@@ -14,7 +14,7 @@ import pytest
 from langgraph.types import Command
 
 from langgraph_memory import ChromaStore, Episode, Memory, Message, Note, Source, open_sessions
-from langgraph_memory.records import Record
+from langgraph_memory.records.records import Record
 from langgraph_memory.testing import HashingEmbeddings
 from tests.store.first_version import ANA, CHINESE, LESSON, PROJECT, graph
 

@@ -13,8 +13,8 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory import StoreError, compact
-from langgraph_memory.store.tables import DATABASE
-from langgraph_memory.written_mark import mark_of
+from langgraph_memory.chroma.tables import DATABASE
+from langgraph_memory.files.written_mark import mark_of
 from tests.store.children import Pipe
 from tests.store.support import Child, open_store
 

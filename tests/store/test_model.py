@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.testing import ManualClock
 from tests.store.support import EMBED, cosine
 

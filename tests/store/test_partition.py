@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.conversation import MessageColumns
-from langgraph_memory.lexical import query_weights, tokens
-from langgraph_memory.profile import NoteColumns
+from langgraph_memory.chroma.partition import Partition, Snapshot
+from langgraph_memory.chroma.partition_cache import PartitionCache
+from langgraph_memory.retrieval.message_window import MessageColumns
+from langgraph_memory.retrieval.profile import NoteColumns
 from langgraph_memory.store.filters import matches
-from langgraph_memory.store.partition import Partition, Snapshot
-from langgraph_memory.store.partition_cache import PartitionCache
-from langgraph_memory.store.rows import StoredItem
+from langgraph_memory.store.items import StoredItem
+from langgraph_memory.text.bm25 import query_weights, tokens
 from tests.store.support import EMBED, START, cosine, keys, stored_item
 
 WORDS = ["moka", "pot", "tea", "green", "cup"]

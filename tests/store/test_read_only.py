@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from langgraph.store.base import PutOp
 
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError, StoreError, StoreLockedError
-from langgraph_memory.store.chroma import ChromaStore
 from langgraph_memory.testing import ManualClock
 from tests.store import children, damaged
 from tests.store.damaged import Contents, hashing, index_directory

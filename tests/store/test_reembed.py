@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_memory.embedding import PROBE
+from langgraph_memory.chroma.repair.maintenance import compact, reembed
 from langgraph_memory.errors import EmbedderMismatchError
-from langgraph_memory.store.maintenance import compact, reembed
+from langgraph_memory.models.embedder import PROBE
 from tests.store import damaged
 from tests.store.damaged import (
     ITEMS,

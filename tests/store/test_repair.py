@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from langgraph.store.base import PutOp
 
+from langgraph_memory.chroma.index_files import FILES
+from langgraph_memory.chroma.repair.maintenance import doctor
+from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError, StoreError
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.index_files import FILES
-from langgraph_memory.store.maintenance import doctor
 from tests.store import damaged
 from tests.store.damaged import (
     ITEMS,

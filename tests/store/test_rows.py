@@ -11,20 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.embedding import seeded_vector
-from langgraph_memory.scope import Owner
-from langgraph_memory.store.rows import (
+from langgraph_memory.chroma.rows import (
     Row,
-    StoredItem,
-    encode_value,
     item_rows,
     items_from_rows,
     namespace_row,
-    part_of,
     read_namespace,
     row_id,
     tombstone,
 )
+from langgraph_memory.models.embedder import seeded_vector
+from langgraph_memory.records.owners import Owner
+from langgraph_memory.store.items import StoredItem, encode_value, part_of
 from tests.store.support import START, stored_item
 
 # Few characters, and those that separate things in JSON: so that structures can look alike.

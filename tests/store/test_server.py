@@ -22,16 +22,17 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory import Memory
+from langgraph_memory.chroma import vector_clock
+from langgraph_memory.chroma.rows import row_id
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.chroma.vector_clock import clock_of
 from langgraph_memory.errors import (
     ConfigurationError,
     EmbedderMismatchError,
     StoreAwayError,
     StoreError,
 )
-from langgraph_memory.store import vector_clock
-from langgraph_memory.store.chroma import ChromaStore
-from langgraph_memory.store.rows import Namespace, row_id
-from langgraph_memory.store.vector_clock import clock_of
+from langgraph_memory.store.items import Namespace
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.servers import BINARY, ChromaServer, shared_server
 from tests.store import children
@@ -367,7 +368,7 @@ def test_a_write_during_a_read_is_seen_by_the_next(
 def test_a_read_of_several_pages_misses_nothing_when_items_go_meanwhile(
     another: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.store.chroma_rows.PAGE", 7)
+    monkeypatch.setattr("langgraph_memory.chroma.calls.PAGE", 7)
     ours, theirs = another(), another()
     theirs.batch([PutOp(("a",), f"{i:02}", {"n": i}) for i in range(30)])
     opened: Any = ours._open._rows

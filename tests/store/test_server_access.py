@@ -15,8 +15,8 @@ import pytest
 from chromadb.config import Settings
 
 from langgraph_memory import ChromaStore, StoreAwayError, StoreError, open_store
+from langgraph_memory.chroma.server import disconnect
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.store.server import disconnect
 from tests.gateway import HEADERS, TOKEN, Gateway, make_certificates
 from tests.servers import BINARY, ChromaServer, shared_server
 from tests.store.support import EMBED, keys

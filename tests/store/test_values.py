@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp, PutOp
 
-from langgraph_memory.scope import Owner
-from langgraph_memory.store.chroma import ChromaStore
+from langgraph_memory.chroma.store import ChromaStore
+from langgraph_memory.records.owners import Owner
 from tests.store.support import EMBED, keys, open_store
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # also lone surrogates

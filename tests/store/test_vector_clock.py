@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from langgraph_memory.store import vector_clock
-from langgraph_memory.store.vector_clock import (
+from langgraph_memory.chroma import vector_clock
+from langgraph_memory.chroma.vector_clock import (
     KEPT,
     clock_of,
     covers,

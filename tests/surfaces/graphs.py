@@ -27,9 +27,9 @@ from langgraph_memory import (
     remember_node,
     with_memory,
 )
-from langgraph_memory.counting import approximate_tokens
-from langgraph_memory.prompts import CLOSE, OPEN
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
+from langgraph_memory.text.escaping import CLOSE, OPEN
+from langgraph_memory.text.token_count import approximate_tokens
 
 Builder = StateGraph[Any, Any, Any, Any]
 Shape = Callable[..., Builder]

@@ -18,7 +18,7 @@ from langgraph.store.sqlite.aio import AsyncSqliteStore
 from pydantic import SecretStr
 
 from langgraph_memory import ChromaStore, Memory, Message, Sessions
-from langgraph_memory.drafts import Processed
+from langgraph_memory.notes.extraction_batch import Processed
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.openai_server import OpenAIServer
 from tests.surfaces.graphs import (

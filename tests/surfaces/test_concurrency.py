@@ -21,13 +21,7 @@ from chromadb import Collection
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableLambda
 
-from langgraph_memory import (
-    ChromaStore,
-    Memory,
-    Sessions,
-    UniversalSentenceEncoder,
-    open_sessions,
-)
+from langgraph_memory import ChromaStore, Memory, Sessions, UniversalSentenceEncoder, open_sessions
 from langgraph_memory.testing import ScriptedChatModel
 from tests.surfaces.graphs import (
     AGAIN,

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_memory import ChromaStore, Memory, Note, UniversalSentenceEncoder, memory_tools
-from langgraph_memory.prompts import (
+from langgraph_memory.graph.run import CANDIDATES
+from langgraph_memory.graph.tool_texts import NOTHING, NOTHING_CLOSE
+from langgraph_memory.retrieval.block import (
     INTRODUCTION,
     KNOWN,
     LAST_TIME,
@@ -28,9 +30,7 @@ from langgraph_memory.prompts import (
     STATED,
     TASKS,
 )
-from langgraph_memory.runs import CANDIDATES
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
-from langgraph_memory.tool_texts import NOTHING, NOTHING_CLOSE
 from tests.surfaces.graphs import ORDER, Shape, Way, answer, as_user, block_in, noting, say
 
 Ask = Callable[[Memory, str, str], Awaitable[str]]
@@ -67,7 +67,7 @@ async def by_tool(memory: Memory, user: str, query: str) -> str:
 
 async def by_client(memory: Memory, user: str, query: str) -> str:
     mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
-    from langgraph_memory.mcp_server import memory_server  # needs the extra
+    from langgraph_memory.mcp.server import memory_server
 
     async with mcp.Client(memory_server(memory, user, project="shop")) as client:
         result = await client.call_tool("recall", {"query": query})

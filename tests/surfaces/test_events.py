@@ -10,14 +10,7 @@ from langchain.agents import create_agent
 from langgraph.types import interrupt
 from pydantic import TypeAdapter
 
-from langgraph_memory import (
-    Candidate,
-    EpisodeRecorder,
-    Memory,
-    MemoryEvent,
-    Sessions,
-    memory_tools,
-)
+from langgraph_memory import Candidate, EpisodeRecorder, Memory, MemoryEvent, Sessions, memory_tools
 from langgraph_memory.testing import ScriptedChatModel
 from tests.surfaces.graphs import (
     ORDER,

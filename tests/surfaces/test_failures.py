@@ -36,7 +36,7 @@ from tests.surfaces.graphs import (
 
 NOTED = "assistant: Noted, thank you."
 KEPT = [f"user: {ORDER}", NOTED]
-LOGGER = "langgraph_memory.blocks"
+LOGGER = "langgraph_memory.graph.recall"
 
 
 class BrokenStore(InMemoryStore):

@@ -23,7 +23,7 @@ from langgraph_memory import (
     remember_node,
     with_memory,
 )
-from langgraph_memory.nodes import _beside
+from langgraph_memory.graph.nodes import _beside
 from langgraph_memory.testing import ScriptedChatModel
 from tests.surfaces.graphs import Builder, Way, episodes, opened, said, say, tasks
 

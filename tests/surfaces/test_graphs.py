@@ -30,8 +30,9 @@ from langgraph_memory import (
     recall_node,
     remember_node,
 )
-from langgraph_memory.prompts import NOTHING_ELSE, OPEN
+from langgraph_memory.retrieval.block import NOTHING_ELSE
 from langgraph_memory.testing import HashingEmbeddings, RecallingChatModel
+from langgraph_memory.text.escaping import OPEN
 from tests.surfaces.graphs import (
     AGAIN,
     ORDER,

@@ -24,7 +24,7 @@ from langgraph_memory import (
     UniversalSentenceEncoder,
     memory_tools,
 )
-from langgraph_memory.prompts import SECTIONS
+from langgraph_memory.retrieval.block import SECTIONS
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.servers import START_SECONDS, ChromaServer, shared_server
 
@@ -34,8 +34,8 @@ from mcp.client.streamable_http import streamable_http_client  # as above
 from mcp.shared._httpx_utils import create_mcp_http_client  # as above
 
 from examples import mcp_client  # as above
-from langgraph_memory.mcp_http import Tokens, http_app  # as above
-from langgraph_memory.mcp_server import memory_server  # as above
+from langgraph_memory.mcp.http import Tokens, http_app
+from langgraph_memory.mcp.server import memory_server
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "langgraph_memory.cli", "mcp"]

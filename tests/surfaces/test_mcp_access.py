@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory
-from langgraph_memory.mcp_tokens import TokensFile, read_tokens
+from langgraph_memory.mcp.tokens import TokensFile, read_tokens
 from langgraph_memory.testing import HashingEmbeddings
 
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")
 import httpx  # after the skip
 import mcp  # as above
 
-from langgraph_memory.mcp_http import LARGEST, PerMinute, Tokens, http_app  # as above
-from langgraph_memory.mcp_server import memory_server  # as above
+from langgraph_memory.mcp.http import LARGEST, PerMinute, Tokens, http_app
+from langgraph_memory.mcp.server import memory_server
 from tests.surfaces.test_mcp import (
     ACCEPT,
     ANA,

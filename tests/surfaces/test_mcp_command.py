@@ -15,12 +15,12 @@ import pytest
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.cli.__main__ import main
 from langgraph_memory.cli.mcp import read_tokens
-from langgraph_memory.store.directory_lock import OWNER_FILE
+from langgraph_memory.files.directory_lock import OWNER_FILE
 from langgraph_memory.testing import HashingEmbeddings
 
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")
-from langgraph_memory.mcp_connections import CONNECTIONS, PATIENCE  # after the skip
-from langgraph_memory.mcp_http import REQUESTS  # as above
+from langgraph_memory.mcp.connections import CONNECTIONS, PATIENCE
+from langgraph_memory.mcp.http import REQUESTS
 from tests.surfaces.test_mcp import COMMAND, ROOT, TOKENS  # as above
 
 

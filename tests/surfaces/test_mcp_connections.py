@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")
 import uvicorn  # after the skip
 
-from langgraph_memory.mcp_connections import STATE, Connections, first_to_go  # as above
+from langgraph_memory.mcp.connections import STATE, Connections, first_to_go
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 AS_USER = b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n"

@@ -30,9 +30,9 @@ from langgraph_memory import (
     memory_tools,
     with_memory,
 )
-from langgraph_memory.prompts import LAST_TIME, RELEVANT
+from langgraph_memory.graph.tool_texts import NOTHING, NOTHING_CLOSE
+from langgraph_memory.retrieval.block import LAST_TIME, RELEVANT
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
-from langgraph_memory.tool_texts import NOTHING, NOTHING_CLOSE
 from tests.surfaces.graphs import Builder, Way, as_user, everything, messages_of, say
 
 Calls = tuple[str, dict[str, Any]]

@@ -43,8 +43,8 @@ from langgraph_memory import (
     StoreError,
     memory_tools,
 )
-from langgraph_memory.prompts import OPEN
 from langgraph_memory.testing import ScriptedChatModel
+from langgraph_memory.text.escaping import OPEN
 from tests.surfaces.graphs import (
     AGAIN,
     ORDER,

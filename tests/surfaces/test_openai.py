@@ -17,7 +17,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from pydantic import SecretStr
 
 from langgraph_memory import ChromaStore, Memory, Sessions, with_memory
-from langgraph_memory.prompts import CLOSE, OPEN
+from langgraph_memory.text.escaping import CLOSE, OPEN
 from tests.openai_server import Json, OpenAIServer, Refusal
 from tests.surfaces.graphs import (
     AGAIN,

@@ -34,11 +34,11 @@ from langgraph_memory import (
     Memory,
     MissingUserError,
     Sessions,
-    open_runs,
     open_sessions,
     recall_node,
     remember_node,
 )
+from langgraph_memory.graph import active_runs
 from langgraph_memory.testing import ManualClock, ScriptedChatModel
 from tests.surfaces.graphs import (
     ORDER,
@@ -875,7 +875,9 @@ async def test_a_memory_that_fails_leaves_the_answer_and_an_error_in_the_log(
     recorder = EpisodeRecorder(Memory(BrokenStore()))
     graph = in_order(answering("4 euros."))
     assert answer(await call(graph, say(ORDER), of(recorder))) == "4 euros."
-    (logged,) = [each for each in caplog.records if each.name == "langgraph_memory.recorder"]
+    (logged,) = [
+        each for each in caplog.records if each.name == "langgraph_memory.graph.episode_recorder"
+    ]
     assert logged.levelno == logging.ERROR
     assert "disk full" in (logged.exc_text or "")
     with pytest.raises(ValueError, match="of the node"):  # and not of the memory
@@ -916,7 +918,7 @@ def test_streams_that_never_end_do_not_pile_up(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(open_runs, "MAX_OPEN_RUNS", 2)
+    monkeypatch.setattr(active_runs, "MAX_OPEN_RUNS", 2)
     graph = in_order(answering(), answering())
     streams = [graph.stream(say(f"{ORDER} ({i})"), of(recorder)) for i in range(5)]
     for stream in streams:

@@ -31,9 +31,9 @@ from langgraph_memory import (
     remember_node,
     with_memory,
 )
-from langgraph_memory.prompts import CLOSE, OPEN
-from langgraph_memory.records import Message
+from langgraph_memory.records.records import Message
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
+from langgraph_memory.text.escaping import CLOSE, OPEN
 from tests.surfaces.graphs import (
     Builder,
     Shape,

@@ -21,8 +21,8 @@ from langgraph_memory import (
     remember_node,
     with_memory,
 )
-from langgraph_memory.prompts import OPEN
 from langgraph_memory.testing import ScriptedChatModel
+from langgraph_memory.text.escaping import OPEN
 from tests.surfaces.graphs import (
     Builder,
     Way,

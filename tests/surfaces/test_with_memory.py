@@ -21,7 +21,7 @@ from langgraph.types import Command, Overwrite, StreamWriter
 from pydantic import BaseModel
 
 from langgraph_memory import ConfigurationError, Memory, Sessions, with_memory
-from langgraph_memory.prompts import OPEN
+from langgraph_memory.text.escaping import OPEN
 from tests.surfaces.graphs import (
     ORDER,
     Builder,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from langgraph_memory.clock import Clock
+from langgraph_memory.records.clock import Clock
 from langgraph_memory.testing import ManualClock
 
 NAIVE = datetime(2026, 5, 1, 12)  # noqa: DTZ001 - it is refused

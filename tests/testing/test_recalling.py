@@ -15,10 +15,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from examples.coffee_shop import DAYS
 from langgraph_memory import ChromaStore, Memory
-from langgraph_memory.lexical import query_tokens, tokens
-from langgraph_memory.messages import with_block
-from langgraph_memory.prompts import CLOSE, KNOWN, LAST_TIME, OPEN, PERHAPS, RELEVANT, STATED
+from langgraph_memory.messages.langchain import with_block
+from langgraph_memory.retrieval.block import KNOWN, LAST_TIME, PERHAPS, RELEVANT, STATED
 from langgraph_memory.testing import HashingEmbeddings, RecallingChatModel, recalling
+from langgraph_memory.text.bm25 import query_tokens, tokens
+from langgraph_memory.text.escaping import CLOSE, OPEN
 
 UNKNOWN = {"en": "I do not know that yet", "zh": "这个我还不知道"}
 THREADS = count()  # what was forgotten of a thread is not logged in it again

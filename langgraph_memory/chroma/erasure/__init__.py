@@ -1,0 +1,1 @@
+"""The bytes of erased users in a directory: overwritten, and searched for."""

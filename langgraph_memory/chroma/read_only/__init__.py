@@ -1,0 +1,1 @@
+"""A directory that is only read, beside the process that writes it."""

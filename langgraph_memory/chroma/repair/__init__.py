@@ -1,0 +1,1 @@
+"""What Chroma does not repair itself: broken indexes, compaction, another embedder."""

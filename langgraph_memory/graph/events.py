@@ -1,0 +1,144 @@
+"""What a run is told of its memory: events on its custom stream, and their sum for tracers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Literal, NotRequired, Self, cast
+
+from langchain_core.tools import ToolException
+from langgraph.errors import GraphBubbleUp
+from typing_extensions import TypedDict  # as Pydantic wants it before Python 3.12
+
+from langgraph_memory.errors import LangGraphMemoryError
+from langgraph_memory.graph.tracing import Trace
+from langgraph_memory.notes import Refused
+from langgraph_memory.records import Record, RecordType
+from langgraph_memory.text import Redact
+
+EventType = Literal[
+    "memory.recalled", "memory.saved", "memory.waiting", "memory.refused", "memory.failed"
+]
+
+
+class MemoryItem(TypedDict):
+    """What an event is about: a record, or a note that was refused."""
+
+    type: RecordType
+    text: str
+    id: NotRequired[str]
+    """Of the record; a refused note has none."""
+    reason: NotRequired[str]
+    """Why a note was refused."""
+
+
+class MemoryEvent(TypedDict):
+    """What memory writes to the custom stream of a run; plain data, that JSON can hold."""
+
+    type: EventType
+    user: str
+    project: NotRequired[str]
+    """If the run names one."""
+    agent: NotRequired[str]
+    """If the run names one."""
+    items: list[MemoryItem]
+    """What was recalled, and stands in the prompt; what was saved or refused. Nothing of what
+    failed, or waits in the outbox."""
+    ms: float
+    """Milliseconds since the recall, or the saving, began."""
+    nothing_known: NotRequired[bool]
+    """Of `memory.recalled`: whether nothing was relevant to the question."""
+    tokens: NotRequired[int]
+    """Of `memory.recalled` by a node or the middleware: how long the block is."""
+    usage: NotRequired[Mapping[str, int]]
+    """What a model that extracts notes was asked: `calls`, and the tokens that it reported."""
+    error: NotRequired[str]
+    """Of `memory.failed`."""
+
+
+Tell = Callable[..., None]
+"""Like `Step.tell`."""
+
+
+class Step:
+    """Something that memory does in a run, begun and ended by `with`, or `async with`.
+
+    It tells of it on the custom stream; an error is told, and raised. Tracers are shown how many
+    records of each type it was about, and not which.
+
+    Args:
+        name: What tracers call it.
+        write: Writes to the custom stream.
+        whose: The user, and the project and agent if there are any.
+        redact: Takes secrets out of what an error says.
+    """
+
+    def __init__(
+        self, name: str, write: Callable[[Any], None], whose: Mapping[str, str], redact: Redact
+    ) -> None:
+        self._write = write
+        self._redact = redact
+        self._whose = whose
+        self._started = perf_counter()
+        self._trace = Trace(name)
+        self._sum: dict[str, Any] = {}
+        self._error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        self._trace.start()
+        return self
+
+    async def __aenter__(self) -> Self:
+        await self._trace.astart()
+        return self
+
+    def __exit__(
+        self, kind: object, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._ended(error)
+        self._trace.end(self._sum, self._error)
+
+    async def __aexit__(
+        self, kind: object, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._ended(error)
+        await self._trace.aend(self._sum, self._error)
+
+    def tell(self, type: EventType, records: Sequence[Record], **more: Any) -> None:
+        """Tell what was recalled or saved."""
+        items: list[MemoryItem] = [{"id": r.id, "type": r.type, "text": r.text} for r in records]
+        self._tell(type, items, **more)
+
+    def refused(self, notes: Sequence[Refused]) -> None:
+        """Tell which notes that a model proposed are not kept."""
+        items: list[MemoryItem] = [
+            {"type": "note", "text": note.text, "reason": note.reason} for note in notes
+        ]
+        self._tell("memory.refused", items)
+
+    def failed(self, error: BaseException, **more: Any) -> None:
+        """Tell of an error."""
+        said = self._redact(repr(error))
+        # Tracers show what an error says, and that of a server may repeat the key it was given.
+        self._error = error if said == repr(error) else LangGraphMemoryError(said)
+        self._tell("memory.failed", [], error=said, **more)
+
+    def _tell(self, type: EventType, items: list[MemoryItem], **more: Any) -> None:
+        event = {"type": type, **self._whose, "items": items, "ms": self._ms(), **more}
+        self._write(cast(MemoryEvent, event))
+        counted = Counter(item["type"] for item in items)
+        self._sum |= {type.removeprefix("memory."): dict(counted), **more}
+
+    def _ended(self, error: BaseException | None) -> None:
+        self._sum["ms"] = self._ms()
+        if isinstance(error, ToolException):
+            return  # what a model did wrong; it is told
+        if isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
+            self.failed(error)
+        elif error is not None:  # it was interrupted or cancelled, and did not fail
+            self._error = error
+
+    def _ms(self) -> float:
+        return round(1000 * (perf_counter() - self._started), 1)

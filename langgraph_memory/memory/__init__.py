@@ -1,0 +1,6 @@
+"""`Memory` and its verbs."""
+
+from langgraph_memory.memory.backup_files import Backup
+from langgraph_memory.memory.delivery import Letter, place_of
+from langgraph_memory.memory.memory import Memory
+from langgraph_memory.memory.outbox import Content, Entry, Outbox

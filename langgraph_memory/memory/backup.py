@@ -1,0 +1,44 @@
+"""The verb that copies everything elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from langgraph_memory.memory.backup_files import Backup, back_up
+from langgraph_memory.memory.base import Verbs
+from langgraph_memory.sessions import Sessions
+
+
+class BackingUp(Verbs):
+    """`backup`."""
+
+    def backup(self, path: str | Path, *, sessions: Sessions | None = None) -> Backup:
+        """Copy all records, and the sessions, into a folder, while both are in use.
+
+        The copy is of one moment; a write that comes meanwhile waits for the copying (not for the
+        check). It is opened and counted before it gets its name: if it fails, or is killed, there
+        is no folder of that name. What is erased later stays in backups that were made before.
+
+        Args:
+            path: A folder that is not there yet, or is empty. It is opened like any other:
+                `ChromaStore(path)`, `open_sessions(path)`.
+            sessions: Sessions that go along; else those in the memory's own folder.
+
+        Raises:
+            ConfigurationError: If something is there, or the store or the sessions lie on a
+                server, which has a backup of its own.
+            StoreError: If it cannot be made, or is not whole.
+
+        Example:
+            >>> from langgraph_memory import ChromaStore, Memory
+            >>> with Memory(ChromaStore("./memory")) as memory:
+            ...     _ = memory.remember("Drinks decaf after noon", user="c-2291")
+            ...     memory.backup("./backup").rows
+            2
+        """
+        return back_up(self.store, path, sessions)
+
+    async def abackup(self, path: str | Path, *, sessions: Sessions | None = None) -> Backup:
+        """Async form of `backup`, in a thread; it goes on to its end if it is cancelled."""
+        return await asyncio.shield(asyncio.to_thread(back_up, self.store, path, sessions))

@@ -1,0 +1,290 @@
+"""What all verbs stand on: the store, the model, the worker, and reads and writes in one piece.
+
+Each verb prepares operations (pure), puts them to the store as one batch, and interprets the
+answers (pure). So the async twin of a verb differs from it by `await` alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from copy import copy
+from datetime import datetime, tzinfo
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from langchain_core.documents import BaseDocumentCompressor
+from langgraph.store.base import BaseStore, PutOp
+
+from langgraph_memory.documents import holding, with_sources
+from langgraph_memory.episodes import Evaluator, IsTask
+from langgraph_memory.errors import ConfigurationError, ModelError
+from langgraph_memory.memory.background import DRAIN_SECONDS, Worker
+from langgraph_memory.memory.delivery import Delivery, place_of
+from langgraph_memory.memory.locks import OWNER_LOCKS
+from langgraph_memory.memory.outbox import Outbox
+from langgraph_memory.messages import Marks, check_store, expiry_of_now, unexpired
+from langgraph_memory.models import Asker, ChatModel, name_of
+from langgraph_memory.notes import (
+    BLIND,
+    Band,
+    Decision,
+    Extracting,
+    Pair,
+    Reconciled,
+    Ruled,
+    band_of,
+    change_ops,
+    pair_comparison,
+)
+from langgraph_memory.records import Change, Clock, Note, Owner, Record
+from langgraph_memory.retrieval import Ranking, Rewriter
+from langgraph_memory.store import Namespace, all_ops, batches, read_notes, read_records
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+"""Is told how much is done, and how much there is to do."""
+
+
+class Verbs:
+    """A store with what reads and writes it; `Memory` adds the verbs."""
+
+    _store: BaseStore | None
+    _worker: Worker
+    _asker: Asker | None
+    _warm: bool
+    delivery: Delivery | None
+    """What keeps, and delivers later, what cannot be saved while the store's server is away."""
+    _read_only: bool
+    _marks: Marks
+    model: ChatModel | str | None
+    keep_messages: bool
+    message_ttl: float | None
+    ranking: Ranking
+    reranker: BaseDocumentCompressor | None
+    rewriter: Rewriter | None
+    redact: Callable[[str], str]
+    clock: Clock
+    zone: tzinfo
+    statements: bool
+    extracting: Extracting
+    reflect_every: int | None
+    is_task: IsTask
+    evaluator: Evaluator | None
+
+    # -- the store --
+
+    @property
+    def store(self) -> BaseStore:
+        """The store that this memory lies in.
+
+        Raises:
+            ConfigurationError: If there is none.
+        """
+        if self._store is None:
+            raise ConfigurationError(
+                "this Memory has no store: pass one, Memory(ChromaStore('./memory')), or compile "
+                "the graph with one, builder.compile(store=...)"
+            )
+        return self._store
+
+    @property
+    def has_store(self) -> bool:
+        """Whether it has a store of its own, or is bound to one."""
+        return self._store is not None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether all verbs that write are refused."""
+        return self._read_only or bool(getattr(self._store, "read_only", False))
+
+    def using(self, store: BaseStore | None) -> Self:
+        """Return this memory if it has a store of its own, else one that uses `store`."""
+        if self._store is not None or store is None:
+            return self
+        check_store(store, self.message_ttl)
+        bound = copy(self)
+        bound._store, bound._warm = store, False
+        if self.delivery is not None:
+            place_of(store)
+        return bound
+
+    @property
+    def outbox(self) -> Outbox | None:
+        """The file of what waits for the store's server, if there is one."""
+        return None if self.delivery is None else self.delivery.outbox
+
+    def warm_up(self) -> None:
+        """Load now what the first call would wait for, where the store has such a thing."""
+        warm_up = getattr(self.store, "warm_up", None)
+        if warm_up is not None and not self._warm:
+            warm_up()
+        self._warm = True
+
+    async def awarm_up(self) -> None:
+        """Async form of `warm_up`."""
+        if not self._warm:
+            await asyncio.to_thread(self.warm_up)
+
+    def close(self) -> None:
+        """Finish the work in the background, and close the store if it can be closed.
+
+        What is not done within 30 seconds is logged, and left to the next turn of its thread. What
+        waits in the outbox stays there.
+        """
+        try:
+            self._worker.drain(DRAIN_SECONDS)
+        finally:
+            if self.delivery is not None:
+                self.delivery.close()
+            close = getattr(self._store, "close", None)
+            if close is not None:
+                close()
+
+    async def aclose(self) -> None:
+        """Async form of `close`."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    @property
+    def _hybrid(self) -> bool:
+        return bool(getattr(self.store, "supports_hybrid", False))
+
+    @property
+    def _embedder(self) -> str:
+        """The name of the store's embedder; empty if there is none."""
+        embeddings = getattr(self.store, "embeddings", None)
+        return "" if embeddings is None else name_of(embeddings)
+
+    @property
+    def _band(self) -> Band:
+        """What the similarities of the store's embedder are worth."""
+        embeddings = getattr(self.store, "embeddings", None)
+        return BLIND if embeddings is None else band_of(name_of(embeddings))
+
+    @property
+    def _ranking(self) -> Ranking:
+        """The ranking, with floors for the store's embedder."""
+        return self.ranking.with_floors_of(self._embedder)
+
+    @property
+    def _searches(self) -> bool:
+        """Whether a store that is not ours searches by meaning, so that the best come first."""
+        return bool(getattr(self.store, "index_config", True))
+
+    @property
+    def _expired(self) -> datetime | None:
+        """Until when what was said has expired by now."""
+        return expiry_of_now(self.message_ttl, self.clock())
+
+    def _forget_waiting(self, owner: Owner) -> None:
+        """Delete what waits for the server; not under the owner's lock, which a delivery takes."""
+        if self.outbox is not None and owner.kind == "user":
+            self.outbox.erase(owner.id)
+
+    def _write(self, ops: Sequence[PutOp]) -> None:
+        for batch in batches(ops, self._hybrid):
+            self.store.batch(batch)
+
+    async def _awrite(self, ops: Sequence[PutOp]) -> None:
+        for batch in batches(ops, self._hybrid):
+            await self.store.abatch(batch)
+
+    def _records(self, namespaces: Sequence[Namespace]) -> list[Record]:
+        """Return all records of some namespaces that have not expired, and of documents hold."""
+        asked = with_sources(namespaces)
+        found = self.store.batch(all_ops(asked, self._hybrid))
+        return holding(read_records(asked, unexpired(found, self._expired)), namespaces)
+
+    async def _arecords(self, namespaces: Sequence[Namespace]) -> list[Record]:
+        asked = with_sources(namespaces)
+        found = await self.store.abatch(all_ops(asked, self._hybrid))
+        return holding(read_records(asked, unexpired(found, self._expired)), namespaces)
+
+    def _notes(self, owner: Owner) -> list[Note]:
+        """Return all notes of an owner, whatever their status."""
+        namespaces = [owner.namespace("note")]
+        return read_notes(namespaces, self.store.batch(all_ops(namespaces, self._hybrid)))
+
+    async def _anotes(self, owner: Owner) -> list[Note]:
+        namespaces = [owner.namespace("note")]
+        return read_notes(namespaces, await self.store.abatch(all_ops(namespaces, self._hybrid)))
+
+    def _decide(self, owner: Owner, decision: Decision) -> Change:
+        """Apply what is decided over all notes of an owner."""
+        with OWNER_LOCKS.hold(owner):
+            changes = decision(self._notes(owner), self.clock())
+            self._write(change_ops(changes))
+        return changes[0]
+
+    async def _adecide(self, owner: Owner, decision: Decision) -> Change:
+        async with OWNER_LOCKS.ahold(owner):
+            changes = decision(await self._anotes(owner), self.clock())
+            await self._awrite(change_ops(changes))
+        return changes[0]
+
+    # -- the model --
+
+    def _rule(self, pairs: Sequence[Pair]) -> Ruled:
+        """Ask the model about pairs of notes, once; if it fails, all of them stay apart."""
+        if not pairs:
+            return Ruled()
+        read = partial(pair_comparison.rulings, asked=pairs)
+        try:
+            return Ruled.of(
+                self._chat.ask(pair_comparison.request(pairs), Reconciled, read, retries=0)
+            )
+        except ModelError as error:
+            logger.warning(
+                "notes could not be compared; they are added as they are: %s",
+                self.redact(str(error)),
+            )
+            return Ruled.failed(error)
+
+    async def _arule(self, pairs: Sequence[Pair]) -> Ruled:
+        """Async form of `_rule`."""
+        if not pairs:
+            return Ruled()
+        read = partial(pair_comparison.rulings, asked=pairs)
+        question = pair_comparison.request(pairs)
+        try:
+            return Ruled.of(await self._chat.aask(question, Reconciled, read, retries=0))
+        except ModelError as error:
+            logger.warning(
+                "notes could not be compared; they are added as they are: %s",
+                self.redact(str(error)),
+            )
+            return Ruled.failed(error)
+
+    @property
+    def _chat(self) -> Asker:
+        if self._asker is None:
+            raise ConfigurationError(
+                "this Memory has no model to make notes and lessons with: pass one, "
+                "Memory(store, model='openai:gpt-4o-mini')"
+            )
+        return self._asker

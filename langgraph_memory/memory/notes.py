@@ -1,0 +1,371 @@
+"""Verbs on single notes, and on what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langgraph_memory.memory import arguments
+from langgraph_memory.memory.base import Verbs
+from langgraph_memory.memory.locks import OWNER_LOCKS
+from langgraph_memory.memory.read_only import writes
+from langgraph_memory.notes import (
+    Decision,
+    change_ops,
+    edit_ops,
+    edited,
+    edited_note,
+    neighbour_ops,
+    neighbours,
+    reconciled,
+    refuse_duplicate,
+    signed,
+)
+from langgraph_memory.notes import history as versions
+from langgraph_memory.records import Change, Kind, Note, check_id, writer
+
+
+class Notes(Verbs):
+    """`remember`, `edit`, `pin`; `history`, `facts`, `undo`, `restore`; `approve`, `reject`."""
+
+    @writes
+    def remember(
+        self,
+        text: str,
+        *,
+        user: str,
+        kind: Kind = "fact",
+        slot: str | None = None,
+        importance: float = 0.5,
+        pinned: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] = (),
+        sources: Sequence[str] = (),
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Keep a note.
+
+        The same kind and text again reinforces the note that is there; a new text for a slot
+        supersedes the old one, which stays as `id@1`.
+
+        Args:
+            text: One self-contained sentence.
+            user: Whose memory it is; with `project` or `agent`, who contributes the note.
+            kind: `preference`, `fact`, `instruction`, `decision` or `lesson`.
+            slot: What the note says a value of, such as "home city".
+            importance: 0 (trivial) to 1 (critical).
+            pinned: Whether the note is in every prompt.
+            metadata: JSON values of your own, to filter by.
+            aliases: Up to ten other ways to say it, or to ask for it, such as "k8s"; of 200
+                characters at most. It is found by them; they are in no prompt.
+            sources: Ids of the messages that it comes from.
+            project: The project that the note belongs to, instead of the user.
+            agent: The agent that the note belongs to, instead of the user.
+
+        Returns:
+            What was done: `add`, `reinforce` or `supersede`, and the note.
+        """
+        candidate = arguments.note(
+            text,
+            user=user,
+            kind=kind,
+            slot=slot,
+            importance=importance,
+            pinned=pinned,
+            metadata=metadata,
+            aliases=aliases,
+            sources=sources,
+            project=project,
+            agent=agent,
+            now=self.clock(),
+            redact=self.redact,
+        )
+        with OWNER_LOCKS.hold(candidate.owner):
+            found = self.store.batch(neighbour_ops(candidate, self._hybrid))
+            changes = signed(reconciled(candidate, *neighbours(candidate, found)), candidate.author)
+            self._write(change_ops(changes))
+        return changes[0]
+
+    @writes
+    async def aremember(
+        self,
+        text: str,
+        *,
+        user: str,
+        kind: Kind = "fact",
+        slot: str | None = None,
+        importance: float = 0.5,
+        pinned: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] = (),
+        sources: Sequence[str] = (),
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Async form of `remember`."""
+        candidate = arguments.note(
+            text,
+            user=user,
+            kind=kind,
+            slot=slot,
+            importance=importance,
+            pinned=pinned,
+            metadata=metadata,
+            aliases=aliases,
+            sources=sources,
+            project=project,
+            agent=agent,
+            now=self.clock(),
+            redact=self.redact,
+        )
+        async with OWNER_LOCKS.ahold(candidate.owner):
+            found = await self.store.abatch(neighbour_ops(candidate, self._hybrid))
+            changes = signed(reconciled(candidate, *neighbours(candidate, found)), candidate.author)
+            await self._awrite(change_ops(changes))
+        return changes[0]
+
+    @writes
+    def edit(
+        self,
+        id: str,
+        *,
+        user: str,
+        text: str | None = None,
+        kind: Kind | None = None,
+        importance: float | None = None,
+        pinned: bool | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] | None = None,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Change an active note; what is not given stays.
+
+        A new text or kind is a new version: the old one stays as `id@1`.
+
+        Args:
+            id: The note's id.
+            user: Whose note it is; with `project` or `agent`, who changes it.
+            text: Its new text.
+            kind: Its new kind.
+            importance: 0 (trivial) to 1 (critical).
+            pinned: Whether it is in every prompt.
+            metadata: In place of all that it has.
+            aliases: In place of all that it has; `()` takes them away.
+            project: The project whose note it is, instead of the user.
+            agent: The agent whose note it is, instead of the user.
+
+        Raises:
+            RecordNotFoundError: If the user has no active note with this id.
+            ConfigurationError: If another active note of its kind says this already.
+        """
+        owner, editor = writer(user, project, agent), check_id("user", user)
+        changes = arguments.edits(
+            text=text,
+            kind=kind,
+            importance=importance,
+            pinned=pinned,
+            metadata=metadata,
+            aliases=aliases,
+            redact=self.redact,
+        )
+        with OWNER_LOCKS.hold(owner):
+            found = self.store.batch(edit_ops(owner, id, changes, self._hybrid))
+            change = edited(edited_note(id, found), changes, self.clock(), editor)
+            refuse_duplicate(change, found)
+            self._write(change_ops([change]))
+        return change
+
+    @writes
+    async def aedit(
+        self,
+        id: str,
+        *,
+        user: str,
+        text: str | None = None,
+        kind: Kind | None = None,
+        importance: float | None = None,
+        pinned: bool | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] | None = None,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Async form of `edit`."""
+        owner, editor = writer(user, project, agent), check_id("user", user)
+        changes = arguments.edits(
+            text=text,
+            kind=kind,
+            importance=importance,
+            pinned=pinned,
+            metadata=metadata,
+            aliases=aliases,
+            redact=self.redact,
+        )
+        async with OWNER_LOCKS.ahold(owner):
+            found = await self.store.abatch(edit_ops(owner, id, changes, self._hybrid))
+            change = edited(edited_note(id, found), changes, self.clock(), editor)
+            refuse_duplicate(change, found)
+            await self._awrite(change_ops([change]))
+        return change
+
+    # -- what became of notes --
+
+    def history(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> list[Note]:
+        """Return all versions of a note, oldest first; none if there is no such note.
+
+        Each says from when until when it held, and for what reason it was made.
+        """
+        return versions.history(id, self._notes(writer(user, project, agent)))
+
+    async def ahistory(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> list[Note]:
+        """Async form of `history`."""
+        return versions.history(id, await self._anotes(writer(user, project, agent)))
+
+    def facts(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, str]:
+        """Return what is known for each slot, such as `{"home city": "Lives in Rosario"}`."""
+        return versions.facts(self._notes(writer(user, project, agent)), self.clock())
+
+    async def afacts(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, str]:
+        """Async form of `facts`."""
+        return versions.facts(await self._anotes(writer(user, project, agent)), self.clock())
+
+    @writes
+    def restore(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Make a version active again: `a1b2@1`, or `a1b2` for a note that was put away.
+
+        It becomes a new version of its note; what was active until now stays in the history.
+
+        Raises:
+            RecordNotFoundError: If the user has no such version.
+            ConfigurationError: If it is active or proposed, or another note took its place.
+        """
+        return self._decide(writer(user, project, agent), _by(user, versions.restored, id))
+
+    @writes
+    async def arestore(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `restore`."""
+        return await self._adecide(writer(user, project, agent), _by(user, versions.restored, id))
+
+    @writes
+    def undo(
+        self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Take back what a change did.
+
+        An added note is archived, a superseded text comes back as a new version, a mention is
+        taken back, a retired or archived note is active again. Nothing is deleted, and most of
+        what `undo` did can be undone in turn.
+
+        Args:
+            change_id: `Change.id` of what a verb returned.
+            user: Whose note it is.
+            project: The project whose note it is, instead of the user.
+            agent: The agent whose note it is, instead of the user.
+
+        Raises:
+            RecordNotFoundError: If the user has no such note, or what would come back was
+                forgotten.
+            ConfigurationError: If the change was undone already, the note was changed since, or
+                another note took the place of what would come back.
+        """
+        return self._decide(writer(user, project, agent), _by(user, versions.undone, change_id))
+
+    @writes
+    async def aundo(
+        self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `undo`."""
+        return await self._adecide(
+            writer(user, project, agent), _by(user, versions.undone, change_id)
+        )
+
+    @writes
+    def pin(
+        self,
+        id: str,
+        *,
+        user: str,
+        pinned: bool = True,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Put an active note into every prompt, or with `pinned=False` no longer.
+
+        Raises:
+            RecordNotFoundError: If the user has no active note with this id.
+        """
+        return self.edit(id, user=user, pinned=pinned, project=project, agent=agent)
+
+    @writes
+    async def apin(
+        self,
+        id: str,
+        *,
+        user: str,
+        pinned: bool = True,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Change:
+        """Async form of `pin`."""
+        return await self.aedit(id, user=user, pinned=pinned, project=project, agent=agent)
+
+    @writes
+    def approve(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Let a proposed note count, as if it were remembered now.
+
+        What was said before is reinforced, and a slot is taken over; the proposal is archived then.
+
+        Raises:
+            RecordNotFoundError: If the user has no proposed note with this id.
+        """
+        return self._decide(writer(user, project, agent), _by(user, versions.approved, id))
+
+    @writes
+    async def aapprove(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `approve`."""
+        return await self._adecide(writer(user, project, agent), _by(user, versions.approved, id))
+
+    @writes
+    def reject(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Put a proposed note away; it is archived, and can be proposed again with `undo`.
+
+        Raises:
+            RecordNotFoundError: If the user has no proposed note with this id.
+        """
+        return self._decide(writer(user, project, agent), _by(user, versions.rejected, id))
+
+    @writes
+    async def areject(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Change:
+        """Async form of `reject`."""
+        return await self._adecide(writer(user, project, agent), _by(user, versions.rejected, id))
+
+
+def _by(
+    user: str, decide: Callable[[str, Sequence[Note], datetime], list[Change]], id: str
+) -> Decision:
+    """Return a decision about one note, whose changes say that a user made them."""
+    name = check_id("user", user)
+    return lambda notes, now: signed(decide(id, notes, now), name)

@@ -1,0 +1,338 @@
+"""Verbs that find: recall, list, get, count."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, overload
+
+from langgraph.store.base import GetOp
+
+from langgraph_memory.memory import arguments
+from langgraph_memory.memory.base import Verbs
+from langgraph_memory.messages import unexpired
+from langgraph_memory.records import (
+    Document,
+    Kind,
+    Note,
+    Owner,
+    Record,
+    RecordType,
+    Source,
+    check_record_id,
+    writer,
+)
+from langgraph_memory.retrieval import (
+    Answers,
+    Question,
+    Ranking,
+    Recalled,
+    arerank,
+    lesson_ops,
+    listing,
+    rerank,
+    results,
+    with_found,
+    with_lessons,
+)
+from langgraph_memory.store import get_op, read_record
+
+Records = list[Record]
+"""A list of records; in the class, `list` is a verb."""
+
+Notes = list[Note]
+"""A list of notes."""
+
+
+class Reading(Verbs):
+    """`recall`, `list`, `get`, `count`."""
+
+    def recall(
+        self,
+        query: str,
+        *,
+        user: str,
+        project: str | None = None,
+        agent: str | None = None,
+        types: Sequence[RecordType] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 10,
+        min_relevance: float | None = None,
+        as_of: datetime | None = None,
+        thread_id: str | None = None,
+        known: Collection[str] = (),
+    ) -> Recalled:
+        """Find what is known about a query.
+
+        Args:
+            query: What is asked, in any language.
+            user: Whose memory is read.
+            project: A project whose memory is read beside it.
+            agent: An agent whose memory is read beside it.
+            types: Types of the hits; by default notes, messages and documents, with past tasks
+                beside them in `episodes`.
+            kinds: Only notes of these kinds.
+            filter: A LangGraph filter on fields of the records (`thread_id`, `speaker`, ...) and
+                on the metadata of notes and documents.
+            limit: How many hits at most.
+            min_relevance: Replaces the floors (`Floors`) of all types; 0 switches them off.
+            as_of: What was known at this moment, aware, instead of now.
+            thread_id: The session that is going on: `recent` is of another one, and so are past
+                tasks.
+            known: Ids of messages that the asker has before them; they are no hits.
+
+        Returns:
+            What is known and what perhaps is about the query, the profile, similar past tasks and
+            what was said last; `nothing_known` if no hit is relevant enough.
+        """
+        question = arguments.question(
+            query,
+            user=user,
+            project=project,
+            agent=agent,
+            types=types,
+            kinds=kinds,
+            filter=filter,
+            limit=limit,
+            min_relevance=min_relevance,
+            as_of=as_of,
+            thread_id=thread_id,
+            known=known,
+            **self._reader,
+        )
+        ranking = self._ranking
+        answers = self._answers(question, ranking)
+        while (narrowed := question.narrowed(answers)) is not None:
+            question, answers = narrowed, self._answers(narrowed, ranking)
+        recalled = results.recalled(question, answers, ranking, as_of or self.clock())
+        if self.reranker is not None:
+            recalled = rerank(self.reranker, recalled)
+        asked: list[GetOp] = []
+        while (ops := lesson_ops(recalled)) and ops != asked:
+            recalled, asked = with_found(recalled, self.store.batch(ops)), ops
+        return with_lessons(recalled, as_of, self.clock())
+
+    async def arecall(
+        self,
+        query: str,
+        *,
+        user: str,
+        project: str | None = None,
+        agent: str | None = None,
+        types: Sequence[RecordType] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 10,
+        min_relevance: float | None = None,
+        as_of: datetime | None = None,
+        thread_id: str | None = None,
+        known: Collection[str] = (),
+    ) -> Recalled:
+        """Async form of `recall`."""
+        question = arguments.question(
+            query,
+            user=user,
+            project=project,
+            agent=agent,
+            types=types,
+            kinds=kinds,
+            filter=filter,
+            limit=limit,
+            min_relevance=min_relevance,
+            as_of=as_of,
+            thread_id=thread_id,
+            known=known,
+            **self._reader,
+        )
+        ranking = self._ranking
+        answers = await self._aanswers(question, ranking)
+        while (narrowed := question.narrowed(answers)) is not None:
+            question, answers = narrowed, await self._aanswers(narrowed, ranking)
+        recalled = results.recalled(question, answers, ranking, as_of or self.clock())
+        if self.reranker is not None:
+            recalled = await arerank(self.reranker, recalled)
+        asked: list[GetOp] = []
+        while (ops := lesson_ops(recalled)) and ops != asked:
+            recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
+        return with_lessons(recalled, as_of, self.clock())
+
+    def _answers(self, question: Question, ranking: Ranking) -> Answers:
+        asked = question.ops(ranking, self._hybrid, self._searches)
+        return dict(zip(asked, self.store.batch(list(asked.values())), strict=True))
+
+    async def _aanswers(self, question: Question, ranking: Ranking) -> Answers:
+        asked = question.ops(ranking, self._hybrid, self._searches)
+        return dict(zip(asked, await self.store.abatch(list(asked.values())), strict=True))
+
+    @property
+    def _reader(self) -> dict[str, Any]:
+        """What a recall has to know of this memory."""
+        return {
+            "now": self.clock(),
+            "zone": self.zone,
+            "embedder": self._embedder,
+            "statements": self.statements,
+            "expired": self._expired,
+            "redact": self.redact,
+        }
+
+    @overload
+    def list(
+        self,
+        *,
+        user: str,
+        types: tuple[Literal["note"]] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Notes: ...
+
+    @overload
+    def list(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType],
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records: ...
+
+    def list(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records | Notes:
+        """Return records, newest first.
+
+        Args:
+            user: Whose records.
+            types: Their types; without them the records are `Note`s, for type checkers too.
+            kinds: Only notes of these kinds.
+            contains: Only records with these words in their text; case is ignored.
+            filter: As in `recall`.
+            status: `active`, `superseded`, `proposed` or `archived` notes; `None` gives all.
+            limit: How many at most.
+            offset: How many to pass over.
+            project: A project whose records, instead of the user's.
+            agent: An agent whose records, instead of the user's.
+        """
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset, self.zone)
+        namespaces = arguments.namespaces(writer(user, project, agent), types)
+        return choice.of(self._records(namespaces))[offset : offset + limit]
+
+    @overload
+    async def alist(
+        self,
+        *,
+        user: str,
+        types: tuple[Literal["note"]] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Notes: ...
+
+    @overload
+    async def alist(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType],
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records: ...
+
+    async def alist(
+        self,
+        *,
+        user: str,
+        types: Sequence[RecordType] = ("note",),
+        kinds: Sequence[Kind] | None = None,
+        contains: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        status: str | None = "active",
+        limit: int = 100,
+        offset: int = 0,
+        project: str | None = None,
+        agent: str | None = None,
+    ) -> Records | Notes:
+        """Async form of `list`."""
+        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset, self.zone)
+        namespaces = arguments.namespaces(writer(user, project, agent), types)
+        return choice.of(await self._arecords(namespaces))[offset : offset + limit]
+
+    def get(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Record | None:
+        """Return one record of the user, or of a project or agent, or `None`."""
+        found = self.store.batch(_get_ops(writer(user, project, agent), id))
+        return _got(id, unexpired([found], self._expired)[0])
+
+    async def aget(
+        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> Record | None:
+        """Async form of `get`."""
+        found = await self.store.abatch(_get_ops(writer(user, project, agent), id))
+        return _got(id, unexpired([found], self._expired)[0])
+
+    def count(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, int]:
+        """Return how many records of each type there are; of notes, the active ones."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
+        return listing.counts(self._records(namespaces))
+
+    async def acount(
+        self, *, user: str, project: str | None = None, agent: str | None = None
+    ) -> dict[str, int]:
+        """Async form of `count`."""
+        namespaces = arguments.namespaces(writer(user, project, agent))
+        return listing.counts(await self._arecords(namespaces))
+
+
+def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:
+    """Return the operations that read a record, and the source of a document."""
+    namespaces, id = arguments.namespaces(owner), check_record_id(id)
+    ops = [get_op(namespace, id) for namespace in namespaces]
+    return [*ops, get_op(owner.namespace("source"), id.partition("-")[0])]
+
+
+def _got(id: str, found: Sequence[Any]) -> Record | None:
+    """Return what `_get_ops` found; of a document only if it is of the edition that holds."""
+    *records, source = [None if item is None else read_record(item) for item in found]
+    record = next((each for each in records if each is not None), None)
+    if isinstance(record, Document):
+        holds = isinstance(source, Source) and source.edition == record.edition
+        return record if holds else None
+    return record or (source if source is not None and source.id == id else None)

@@ -1,0 +1,137 @@
+"""Lessons out of finished tasks: drawn by hand, or in the background."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Sequence
+from datetime import datetime
+from functools import partial
+
+from langgraph_memory.episodes import PER_CALL, Reflected, Reflection, reflection
+from langgraph_memory.errors import ModelError
+from langgraph_memory.memory import arguments
+from langgraph_memory.memory.background import Key, Work
+from langgraph_memory.memory.base import Verbs
+from langgraph_memory.memory.locks import OWNER_LOCKS, THREAD_LOCKS
+from langgraph_memory.memory.read_only import writes
+from langgraph_memory.records import Change, Episode, Owner
+from langgraph_memory.store import read_records
+
+logger = logging.getLogger(__name__)
+
+
+class Reflecting(Verbs):
+    """`reflect`, and what is called after each episode."""
+
+    @writes
+    def reflect(self, *, user: str, since: datetime | None = None) -> list[Change]:
+        """Draw lessons from all episodes that were not looked at yet.
+
+        A lesson is a note of kind `lesson` whose sources are the episodes that it comes from; it is
+        shown with them when a task like theirs comes up. With a model, this is also done in the
+        background: after `reflect_every` new episodes, and at once after a failure.
+
+        Args:
+            user: Whose memory it is.
+            since: Leaves out episodes of before this moment, aware.
+
+        Returns:
+            What was done to notes.
+
+        Raises:
+            ModelError: If the model failed; the episodes wait for the next time, and what was
+                learnt from others before stays.
+            ConfigurationError: If there is no model, or none of its name.
+        """
+        _ = self._chat
+        owner, moment = arguments.unreflected(user, since)
+        changes: list[Change] = []
+        with THREAD_LOCKS.hold(_lock(owner)):
+            for episodes in reflection.batches(self._unreflected(owner, moment)):
+                changes += self._reflect(owner, episodes)
+        return changes
+
+    @writes
+    async def areflect(self, *, user: str, since: datetime | None = None) -> list[Change]:
+        """Async form of `reflect`."""
+        _ = self._chat
+        owner, moment = arguments.unreflected(user, since)
+        changes: list[Change] = []
+        async with THREAD_LOCKS.ahold(_lock(owner)):
+            for episodes in reflection.batches(await self._aunreflected(owner, moment)):
+                changes += await self._areflect(owner, episodes)
+        return changes
+
+    def _unreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
+        found = self.store.batch([reflection.unreflected_op(owner, self._hybrid)])
+        records = read_records([owner.namespace("episode")], found)
+        return reflection.unreflected((r for r in records if isinstance(r, Episode)), since)
+
+    async def _aunreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
+        found = await self.store.abatch([reflection.unreflected_op(owner, self._hybrid)])
+        records = read_records([owner.namespace("episode")], found)
+        return reflection.unreflected((r for r in records if isinstance(r, Episode)), since)
+
+    def _reflect(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
+        """Draw the lessons of some episodes, and write them with the record that it is done."""
+        how, hybrid, now = self.extracting, self._hybrid, self.clock()
+        read = partial(reflection.lessons, episodes=episodes, now=now, redact=self.redact)
+        asked = self._chat.ask(reflection.request(episodes), Reflected, read, how.retries)
+        drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
+        found = self.store.batch(drawn.draft.ops(hybrid))
+        ruled = self._rule(drawn.draft.pairs(found, hybrid, self._band))
+        with OWNER_LOCKS.hold(owner):  # not held while a model is asked
+            found = self.store.batch(drawn.ops(hybrid))
+            settled = drawn.settle(found, hybrid, ruled, now)
+            self._write(settled.ops)
+        return list(settled.changes)
+
+    async def _areflect(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
+        """Async form of `_reflect`."""
+        how, hybrid, now = self.extracting, self._hybrid, self.clock()
+        read = partial(reflection.lessons, episodes=episodes, now=now, redact=self.redact)
+        asked = await self._chat.aask(reflection.request(episodes), Reflected, read, how.retries)
+        drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
+        found = await self.store.abatch(drawn.draft.ops(hybrid))
+        ruled = await self._arule(drawn.draft.pairs(found, hybrid, self._band))
+        async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
+            found = await self.store.abatch(drawn.ops(hybrid))
+            settled = drawn.settle(found, hybrid, ruled, now)
+            await self._awrite(settled.ops)
+        return list(settled.changes)
+
+    # -- in the background --
+
+    def _reflect_later(self, owner: Owner) -> None:
+        """Let it be seen in the background whether there is enough to reflect on."""
+        if (work := self._reflection_of(owner)) is not None:
+            self._worker.submit(*work)
+
+    async def _areflect_later(self, owner: Owner) -> None:
+        """Async form of `_reflect_later`."""
+        if (work := self._reflection_of(owner)) is not None:
+            await self._worker.asubmit(*work)
+
+    def _reflection_of(self, owner: Owner) -> tuple[Key, Work] | None:
+        """Return what is to be done in the background, where that is wanted."""
+        if self._asker is None or self.reflect_every is None:
+            return None
+        key = Key(owner.id, "", id(self.store), "reflection")
+        return key, partial(self._reflect_if_due, owner, self.reflect_every)
+
+    def _reflect_if_due(self, owner: Owner, every: int) -> None:
+        """Draw lessons, with one question to the model, if enough episodes wait or one failed."""
+        with THREAD_LOCKS.hold(_lock(owner)):
+            new = self._unreflected(owner)
+            if not reflection.is_due(new, every):
+                return
+            try:
+                self._reflect(owner, new[:PER_CALL])
+            except ModelError as error:
+                said = self.redact(str(error))
+                logger.warning("no lessons could be drawn; the episodes wait: %s", said)
+
+
+def _lock(owner: Owner) -> Hashable:
+    """Return by what one reflection of an owner at a time is held; no thread is called so."""
+    return ("reflection", owner)

@@ -1,0 +1,258 @@
+"""LangChain messages: which of them are part of what was said, and how a block gets into them.
+
+Logged is what the user and the agent said. Never logged as said: system messages, tool output,
+summaries, and memory that was put into a prompt.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    SystemMessage,
+    convert_to_messages,
+)
+
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.messages.content import words
+from langgraph_memory.records import GLOBAL_ID, record_id
+from langgraph_memory.text import CLOSE, OPEN
+
+MARK = "langgraph_memory_block"
+"""In `additional_kwargs` of a copy of a message that a block was put before."""
+
+M = TypeVar("M", bound=BaseMessage)
+Inject = Literal["user", "system"]
+"""Where a block goes: before the text of the latest user message, or into the system prompt."""
+
+_TEXT = rf"{re.escape(OPEN)}\n(?:(?!{re.escape(CLOSE)}).)*\n{re.escape(CLOSE)}"
+_BLOCK = re.compile(rf"\A{_TEXT}\n\n|\n\n{_TEXT}\Z", re.DOTALL)
+
+
+def as_messages(messages: object) -> list[BaseMessage]:
+    """Return messages in any of LangChain's forms as message objects.
+
+    Raises:
+        ConfigurationError: If they are none.
+    """
+    given: Iterable[MessageLikeRepresentation]
+    pair = isinstance(messages, tuple) and len(messages) == 2 and isinstance(messages[0], str)
+    if pair or isinstance(messages, (str, Mapping, BaseMessage)):
+        given = [messages]  # type: ignore[list-item]  # checked by what follows
+    elif isinstance(messages, Iterable):
+        given = messages
+    else:
+        raise ConfigurationError(f"expected messages, got {type(messages).__name__}")
+    if isinstance(given, list) and all(
+        issubclass(type, BaseMessage) for type in {*map(type, given)}
+    ):
+        return given  # as in most states, where there may be thousands
+    try:
+        return convert_to_messages(given)
+    except (ValueError, NotImplementedError) as error:
+        raise ConfigurationError(f"these are not messages: {error}") from error
+
+
+def begins_turn(message: BaseMessage) -> bool:
+    """Whether a message is one that the user sent, with or without text."""
+    return isinstance(message, HumanMessage) and not is_summary(message)
+
+
+def is_said(message: BaseMessage) -> bool:
+    """Whether a message is something that the user or the agent said in words."""
+    spoken = isinstance(message, (HumanMessage, AIMessage)) and not is_summary(message)
+    return spoken and bool(text_of(message).strip())
+
+
+def is_summary(message: BaseMessage) -> bool:
+    """Whether a message is a summary: of ours, or of LangChain's `SummarizationMiddleware`."""
+    return message.additional_kwargs.get("lc_source") == "summarization"
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return what a message says, without the block of memory that was put before it."""
+    return words(without_block(message))
+
+
+def last_user_message(messages: Sequence[BaseMessage]) -> HumanMessage | None:
+    """Return the latest message that the user sent."""
+    turn = current_turn(messages)
+    return turn[0] if turn and isinstance(turn[0], HumanMessage) else None
+
+
+def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages from the latest one of the user on."""
+    start = next(starts_of_turns(messages), None)
+    return [] if start is None else list(messages[start:])
+
+
+def starts_of_turns(messages: Sequence[BaseMessage]) -> Iterator[int]:
+    """Yield where turns begin, the latest first."""
+    return (i for i in reversed(range(len(messages))) if begins_turn(messages[i]))
+
+
+def messages_with_call(state: Any, call_id: str | None) -> list[BaseMessage]:
+    """Return the messages of a state, of whatever form, among which a tool was called."""
+    values = [state] if isinstance(state, list) else _values(state)
+    lists = [value for value in values if isinstance(value, list)]
+    return next((list(each) for each in lists if call_id in _call_ids(each)), [])
+
+
+def calls_before(messages: Sequence[BaseMessage], name: str, call_id: str | None) -> int:
+    """Return how often a tool was called in the current turn before a call."""
+    turn = current_turn(messages) or messages
+    ids = [id for called, id in _calls(turn) if called == name]
+    return len(ids) - 1 - ids[::-1].index(call_id) if call_id in ids else len(ids)
+
+
+def _values(state: Any) -> Iterable[Any]:
+    return (state if isinstance(state, Mapping) else getattr(state, "__dict__", {})).values()
+
+
+def _call_ids(messages: Sequence[Any]) -> list[str | None]:
+    return [id for _, id in _calls(messages)]
+
+
+def _calls(messages: Sequence[Any]) -> Iterator[tuple[str, str | None]]:
+    for message in messages:
+        if isinstance(message, AIMessage):
+            yield from ((call["name"], call["id"]) for call in message.tool_calls)
+
+
+def with_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return messages that all have an id.
+
+    One without gets it from its type, its text and its place among the messages equal to it, so
+    that the same list gives the same ids again. It is short: an id in its thread alone.
+    """
+    messages = list(messages)
+    ids = [message.id for message in messages]
+    if all(ids):
+        return messages
+    equal: Counter[tuple[str, str]] = Counter()
+    named = []
+    for message in messages:
+        if message.id:
+            named.append(message)
+            continue
+        content = (message.type, text_of(message))
+        id = record_id("message", *content, equal[content])[: GLOBAL_ID - 1]
+        equal[content] += 1
+        named.append(message.model_copy(update={"id": id}))
+    return named
+
+
+def with_new_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return new messages, each with an id that no other has."""
+    return [m if m.id else m.model_copy(update={"id": str(uuid.uuid4())}) for m in messages]
+
+
+def merged(messages: Sequence[BaseMessage], new: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return messages with new ones: in the place of those with the same id, or at the end."""
+    by_id = {message.id: message for message in messages}
+    for message in new:
+        by_id[message.id] = message
+    return list(by_id.values())
+
+
+def tool_names(messages: Iterable[BaseMessage]) -> list[str]:
+    """Return the names of the tools that were called, in order, each once."""
+    calls = (call["name"] for m in messages if isinstance(m, AIMessage) for call in m.tool_calls)
+    return list(dict.fromkeys(calls))
+
+
+def token_cost(messages: Iterable[BaseMessage]) -> int | None:
+    """Return the tokens that the models reported, or `None` if they reported none."""
+    usages = [m.usage_metadata for m in messages if isinstance(m, AIMessage) and m.usage_metadata]
+    return sum(usage["total_tokens"] for usage in usages) if usages else None
+
+
+def injected(messages: list[BaseMessage], block: str, inject: Inject) -> list[BaseMessage]:
+    """Return messages with a block put into a copy of one of them.
+
+    That is the latest user message, or, where there is none or `inject` says so, the first system
+    message, wherever it stands; a new one if there is none.
+    """
+    if not block:
+        return messages
+    latest = last_user_message(messages)
+    if inject == "user" and latest is not None:
+        copy = with_block(latest, block)
+        return [copy if message is latest else message for message in messages]
+    place = _system_place(messages)
+    if place is None:
+        return [with_block(SystemMessage(""), block), *messages]
+    return [*messages[:place], with_block(messages[place], block), *messages[place + 1 :]]
+
+
+def _system_place(messages: Sequence[BaseMessage]) -> int | None:
+    places = (i for i, message in enumerate(messages) if isinstance(message, SystemMessage))
+    return next(places, None)
+
+
+def check_inject(inject: str) -> None:
+    """Refuse a place that a block cannot be put into."""
+    if inject not in ("user", "system"):
+        raise ConfigurationError(f"inject= is 'user' or 'system', got {inject!r}")
+
+
+def with_block(message: M, block: str) -> M:
+    """Return a copy of a message with a block of memory, marked as such.
+
+    It stands before what a user said, and after a system prompt, whose beginning is cached.
+    """
+    if isinstance(message, SystemMessage):
+        content = _content_and(message, f"\n\n{block}")
+    elif isinstance(message.content, str):
+        content = f"{block}\n\n{message.content}"
+    else:
+        content = [{"type": "text", "text": f"{block}\n\n"}, *message.content]
+    marked = {**message.additional_kwargs, MARK: True}
+    return message.model_copy(update={"content": content, "additional_kwargs": marked})
+
+
+def with_instructions(messages: list[BaseMessage], text: str) -> list[BaseMessage]:
+    """Return messages whose first system message goes on with a text; without one, it is one."""
+    place = _system_place(messages)
+    if place is None:
+        return [SystemMessage(text), *messages]
+    prompt = messages[place]
+    content = _content_and(prompt, f"\n\n{text}")
+    longer = prompt.model_copy(update={"content": content})
+    return [*messages[:place], longer, *messages[place + 1 :]]
+
+
+def _content_and(prompt: BaseMessage, text: str) -> Any:
+    content = prompt.content
+    if isinstance(content, str):
+        return content + text
+    return [*content, {"type": "text", "text": text}]
+
+
+def without_block(message: BaseMessage) -> BaseMessage:
+    """Return a message as it was before `with_block`; any other message is returned as it is."""
+    if MARK not in message.additional_kwargs:
+        return message
+    kwargs = {key: value for key, value in message.additional_kwargs.items() if key != MARK}
+    content = _content_without_block(message.content)
+    return message.model_copy(update={"content": content, "additional_kwargs": kwargs})
+
+
+def _content_without_block(content: Any) -> Any:
+    """Cut the block off where it stands; a node may have changed the message it was given."""
+    if isinstance(content, str):
+        return _BLOCK.sub("", content, count=1)
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+    return [
+        part
+        for part, text in zip(content, texts, strict=True)
+        if not (isinstance(text, str) and _BLOCK.fullmatch(text))
+    ]

@@ -1,0 +1,38 @@
+"""What becomes a note and what becomes of notes: extraction, reconciliation, history."""
+
+from langgraph_memory.notes.consolidation import consolidation_batches, left, remaining, writes
+from langgraph_memory.notes.duplicates import same_words, words_of
+from langgraph_memory.notes.extraction import (
+    Accept,
+    Candidate,
+    Extracted,
+    importance_of,
+    proposed_text,
+    read_items,
+    slot_of,
+    zone_of,
+)
+from langgraph_memory.notes.extraction_batch import (
+    Draft,
+    Extracting,
+    Processed,
+    Ruled,
+    Settled,
+    last_of_each,
+    total,
+)
+from langgraph_memory.notes.extraction_queue import Batch, Thread, queue, queue_ops
+from langgraph_memory.notes.history import Decision
+from langgraph_memory.notes.model_merge import Comparison, Merge, MergeAnswer, Question
+from langgraph_memory.notes.pair_comparison import Pair, Reconciled
+from langgraph_memory.notes.proposal_filter import Refused, worth_keeping
+from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
+from langgraph_memory.notes.similarity import BLIND, Band, band_of
+from langgraph_memory.notes.storage import (
+    change_ops,
+    edit_ops,
+    edited_note,
+    neighbour_ops,
+    neighbours,
+    refuse_duplicate,
+)

@@ -1,0 +1,123 @@
+"""Which of the notes that a model proposes are kept: a pure decision.
+
+The model is trusted with nothing: what it wrote may be of any type, a question, a secret, its own
+words or a copy of what it was told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from langgraph_memory.records import normalise
+from langgraph_memory.retrieval import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
+from langgraph_memory.text import Redact, one_line, replace_surrogates
+
+MAX_NOTES = 5
+"""Notes of one reply; whoever tells more of themselves in one message tells a story."""
+
+MAX_CHARACTERS = 500
+"""Of a note, which is one sentence; half a page of Chinese is no sentence any more."""
+
+_MAX_LOOKED_AT = 50
+_SHOWN = 200
+
+_NOTHING = frozenset({"", "null", "none", "undefined", "n/a", "nothing", "无", "没有"})
+_CLOSING = " \"'”’」』)）.。"
+_QUESTION_MARKS = ("?", "？", "؟", "吗")
+_BLOCK_LINE = re.compile(r"^\W*\[\d{4}-\d\d-\d\d\] ", re.MULTILINE)
+_BLOCK_TEXTS = (INTRODUCTION, NOTHING_KNOWN, NOTHING_ELSE)
+_DID = (
+    "is was has had will would can could should recommended suggested said offered answered "
+    "explained told asked helped greeted acknowledged"
+).replace(" ", "|")
+_BOT = (
+    r"(?:ai|artificial intelligence|(?:ai |virtual |helpful )*assistant|(?:large )?language model|"
+    r"chatbot)"
+)
+_BOT_ZH = r"(?:(?:ai|人工智能|智能|虚拟)?(?:助手|(?:大型?)?语言模型)|ai|人工智能|聊天机器人)"
+_ITSELF = re.compile(
+    rf"(?:as|i am|i'm) an? {_BOT}(?=$|[^\w ]| (?:and|built|here|made|so|that|trained|who|with)\b)"
+    rf"|(?:the |this )?(?:ai |virtual )?(?:assistant|chatbot|bot)(?:: | (?:{_DID})\b)"
+    r"|i(?:'ll| will) (?:remember|note|keep|make sure|help|assist)\b"
+    r"|i(?:'m| am) (?:happy|glad|here) to (?:help|assist)\b"
+    rf"|(?:我只?是|作为)(?:一个|一名|一款)?{_BOT_ZH}(?=$|\W|[我不没无])"
+    r"|(?:ai|智能|虚拟)?助手(?:是|会|将|可以|能|已|建议|推荐|表示|说|回答|告诉)"
+    r"|我(?:会|将)(?:记住|记下|帮)"
+)
+"""What begins a sentence about the assistant: "I am an AI researcher" is about the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A proposed note that is not kept."""
+
+    text: str
+    """Without secrets, and shortened."""
+    reason: str
+
+
+def worth_keeping(proposed: Sequence[object], redact: Redact) -> tuple[list[str], list[Refused]]:
+    """Return the texts to remember, each once, and what was refused.
+
+    Example:
+        >>> from langgraph_memory.text.redaction import redact_secrets
+        >>> proposed = ["用户叫小明", "Which beans?", "My password is hunter2"]
+        >>> kept, refused = worth_keeping(proposed, redact_secrets)
+        >>> kept, [each.reason for each in refused]
+        (['用户叫小明'], ['a question', 'a secret'])
+    """
+    kept: dict[str, str] = {}
+    refused: list[Refused] = []
+    for each in proposed[:_MAX_LOOKED_AT]:
+        if not isinstance(each, str):
+            refused.append(Refused("", f"no text, but a {type(each).__name__}"))
+            continue
+        text = replace_surrogates(each).strip()
+        same = normalise(text)
+        if same in _NOTHING or same in kept or not one_line(text):
+            continue
+        reason = _objection(text, redact)
+        if reason is None and len(kept) == MAX_NOTES:
+            reason = f"more than {MAX_NOTES} notes"
+        if reason is None:
+            kept[same] = text
+        else:
+            refused.append(Refused(redact(text)[:_SHOWN], reason))
+    return list(kept.values()), refused
+
+
+def _objection(text: str, redact: Redact) -> str | None:
+    """Return why a text is not kept, or `None` if it is."""
+    return next((reason for reason, applies in _OBJECTIONS if applies(text, redact)), None)
+
+
+def _is_long(text: str, redact: Redact) -> bool:
+    return len(text) > MAX_CHARACTERS
+
+
+def _is_secret(text: str, redact: Redact) -> bool:
+    return normalise(redact(text)) != normalise(text)
+
+
+def _is_question(text: str, redact: Redact) -> bool:
+    return text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)
+
+
+def _is_block(text: str, redact: Redact) -> bool:
+    """Whether a text has the form of a line of the memory block, or is one of its own sentences."""
+    return bool(_BLOCK_LINE.search(text)) or any(own in text for own in _BLOCK_TEXTS)
+
+
+def _is_about_itself(text: str, redact: Redact) -> bool:
+    return bool(_ITSELF.match(normalise(text).replace("’", "'")))
+
+
+_OBJECTIONS: tuple[tuple[str, Callable[[str, Redact], bool]], ...] = (
+    (f"longer than {MAX_CHARACTERS} characters", _is_long),
+    ("a secret", _is_secret),
+    ("a question", _is_question),
+    ("a copy of the memory block", _is_block),
+    ("about the assistant itself", _is_about_itself),
+)

@@ -1,0 +1,82 @@
+"""What to recall for a conversation: its latest message, and with it what that refers to. Pure.
+
+"And the other one?" says little by itself. It is asked twice: alone, and together with what was
+said before it; the hits of both take turns. Neither way finds what the other does: the message
+alone is often too short to be like anything, and with the answer before it, it is most like what
+that answer has told already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+from typing import TypeVar
+
+from langchain_core.messages import BaseMessage
+
+from langgraph_memory.messages import begins_turn, is_said, text_of
+from langgraph_memory.records import Owner, Record
+from langgraph_memory.retrieval.recalled import Hit, Recalled
+from langgraph_memory.text import query_tokens
+
+R = TypeVar("R", bound=Record)
+
+FEW_TERMS = 3
+"""A message of so few different terms says little: 38 of 46 labelled follow-ups, and 7 % of
+questions that stand alone. Lists of pronouns and connectives ("and", "那") found none besides that
+came out better."""
+CONTEXT_CHARACTERS = 500
+"""How much of what was said before is asked, from its end: a long answer drowns the message."""
+
+
+def queries_of(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return what to recall for a conversation: its latest user message.
+
+    If that says little, a second query has what was said before it, which is mostly an answer.
+    """
+    said = (message for message in reversed(messages) if is_said(message))
+    asked = next(filter(begins_turn, said), None)
+    if asked is None:
+        return [""]
+    query = text_of(asked)
+    if len(set(query_tokens(query))) > FEW_TERMS or (before := next(said, None)) is None:
+        return [query]
+    return [query, f"{text_of(before)[-CONTEXT_CHARACTERS:]}\n{query}"]
+
+
+def in_turn(recalls: Sequence[Recalled]) -> Recalled:
+    """Return the answers to several queries as one: the best hit of each, then the second, ...
+
+    Args:
+        recalls: At least one; profile, recent messages and query are those of the first.
+    """
+    first = recalls[0]
+    if len(recalls) == 1:
+        return first
+    hits = tuple(_each_once(recalled.hits for recalled in recalls))
+    known = set(map(_name, hits))
+    perhaps = _each_once(recalled.perhaps for recalled in recalls)
+    return replace(
+        first,
+        hits=hits,
+        perhaps=tuple(hit for hit in perhaps if _name(hit) not in known),
+        episodes=tuple(_each_once(recalled.episodes for recalled in recalls)),
+        lessons=tuple({(n.owner, n.id): n for r in recalls for n in r.lessons}.values()),
+        nothing_known=all(recalled.nothing_known for recalled in recalls),
+        empty=all(recalled.empty for recalled in recalls),
+        exact=all(recalled.exact for recalled in recalls),
+    )
+
+
+def _each_once(ranked: Iterable[Sequence[Hit[R]]]) -> Iterator[Hit[R]]:
+    """Yield the hits of several lists by turns, each record where it first comes."""
+    seen = set()
+    for hit in chain.from_iterable(zip_longest(*ranked)):
+        if hit is not None and _name(hit) not in seen:
+            seen.add(_name(hit))
+            yield hit
+
+
+def _name(hit: Hit) -> tuple[Owner, str]:
+    return hit.record.owner, hit.record.id

@@ -1,0 +1,85 @@
+"""Secrets out of a text, before it is embedded, stored or sent to a model.
+
+What is looked for, in this order, each in a module of its own:
+
+- `forms`: what has a published form, or stands where a secret does;
+- `named`: values of what is called a secret: `assigned` in files, `told` in sentences. `naming`
+  finds the names of `words`, `looks` judges the values;
+- `columns`: what stands below such a name in a table;
+- `codes` and `numbers`: codes that open something, and card numbers.
+
+`nested` and `parts` do the same with JSON, and with texts in parts. `personal` is on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.text.redaction.codes import without_codes
+from langgraph_memory.text.redaction.columns import column_spans
+from langgraph_memory.text.redaction.forms import without_forms
+from langgraph_memory.text.redaction.named import named_spans
+from langgraph_memory.text.redaction.naming import Span, names_secret
+from langgraph_memory.text.redaction.numbers import without_cards
+from langgraph_memory.text.redaction.personal import KINDS, PersonalKind, without_personal
+
+__all__ = ["redact_secrets", "redactor"]
+
+Redact = Callable[[str], str]
+"""Takes secrets out of a text."""
+
+
+def redact_secrets(text: str) -> str:
+    """Replace keys, tokens, passwords and card numbers by what they are.
+
+    A guard against the common forms, not a proof: a password that is a word of a language passes
+    where a sentence tells it without quotes.
+
+    Example:
+        >>> redact_secrets("my password is hunter2, thanks")
+        'my password is [redacted], thanks'
+        >>> redact_secrets("use AKIAIOSFODNN7EXAMPLE please")
+        'use [redacted key] please'
+        >>> redact_secrets("the password is required")
+        'the password is required'
+    """
+    text = without_forms(text)
+    if names_secret(text):
+        text = _without(text, named_spans)
+        text = _without(text, column_spans)
+    return without_cards(without_codes(text))
+
+
+def redactor(*kinds: PersonalKind) -> Redact:
+    """Return what takes out secrets, and what is personal of some kinds: for `Memory(redact=)`.
+
+    Args:
+        *kinds: `"phone"` and `"email"`; `"address"` (a street with a number); `"iban"`, `"ssn"`
+            (United States), `"identity"` (numbers of Chinese, Spanish, French, Italian and
+            Brazilian identity cards) and `"pin"` (also where nothing but the word
+            stands before it). What has a check digit of its own is checked.
+
+    Raises:
+        ConfigurationError: If there is no such kind.
+
+    Example:
+        >>> redactor("phone", "email")("Call +49 30 901820, or write to ana@example.com")
+        'Call [redacted phone number], or write to [redacted e-mail address]'
+    """
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise ConfigurationError(f"redactor takes {', '.join(KINDS)}; got {unknown[0]!r}")
+    return lambda text: without_personal(redact_secrets(text), kinds)
+
+
+def no_redaction(text: str) -> str:
+    """Return a text as it is."""
+    return text
+
+
+def _without(text: str, spans: Callable[[str], Iterator[Span]]) -> str:
+    parts, done = [], 0
+    for start, end in spans(text):
+        parts += [text[done:start], "[redacted]"]
+        done = end
+    return "".join([*parts, text[done:]]) if parts else text
