@@ -23,14 +23,13 @@ from typing import Any
 import langgraph_memory
 
 PACKAGE = Path(langgraph_memory.__file__).parent
-KIT = PACKAGE / "testing" / "conformance"
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def modules() -> list[Path]:
-    """Return the files of the package, without the conformance kit."""
-    return sorted(each for each in PACKAGE.rglob("*.py") if KIT not in each.parents)
+    """Return the files of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 def root_files() -> list[str]:
