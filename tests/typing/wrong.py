@@ -32,6 +32,9 @@ def wrong_values(memory: Memory) -> None:
     memory.remember("Drinks decaf", user="c-2291", kind="opinion")  # type: ignore[arg-type]  # no such kind
     memory.recall("decaf", user="c-2291", types=("notes",))  # type: ignore[arg-type]  # no such type
     memory.recall("decaf", user="c-2291", limit="10")  # type: ignore[arg-type]  # no number
+    memory.list(user="c-2291", types=("notes",))  # type: ignore[arg-type]  # no such type
+    memory.list(user="c-2291", kind="fact")  # type: ignore[call-overload]  # kinds=
+    recall_node(memory, user=lambda state: "c-2291")  # type: ignore[arg-type]  # and config
     recall_node(memory, on_error="ignore")  # type: ignore[arg-type]  # "log" or "raise"
     MemoryMiddleware(memory, inject="tool")  # type: ignore[arg-type]  # "user" or "system"
     memory_tools(memory, owner="team")  # type: ignore[arg-type]  # no such owner
