@@ -36,9 +36,10 @@ test-all: ## All tests, the slow ones too, on each Python from 3.11 to 3.13 on t
 test-lowest: ## All tests, with the lowest versions that pyproject.toml allows; needs uv
 	@$(MAKE) test ENV=.venv-lowest RESOLUTION=lowest-direct
 
-check: $(ENV)/installed ## Format, lint and types
+check: $(ENV)/installed ## Format, lint, who imports whom, and types
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
 fix: $(ENV)/installed ## Format, and repair what lint can

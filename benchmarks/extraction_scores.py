@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 
 from benchmarks.dialogues import Dialogue, Label
 from langgraph_memory.records.records import Note, normalise
+from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.text.bm25 import query_tokens
-from langgraph_memory.text.redaction import redact_secrets
 
 OVERLAP = 0.6
 """Share of the shorter quote that two quotes have in one piece if they are about the same."""

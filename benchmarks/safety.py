@@ -34,7 +34,7 @@ from typing import Any
 
 from benchmarks.labelled import read
 from benchmarks.safety_erasing import erasure, forgetting
-from langgraph_memory.text.redaction import redact_secrets
+from langgraph_memory.redaction import redact_secrets
 
 Redact = Callable[[str], str]
 Text = Mapping[str, Any]

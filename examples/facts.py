@@ -19,7 +19,7 @@ from langgraph.graph import START, StateGraph
 
 from examples.command_line import chat_model, options
 from langgraph_memory import ChromaStore, Memory, MemoryState, messages_with_memory, recall_node
-from langgraph_memory.records.clock import utc_now
+from langgraph_memory.records import utc_now
 from langgraph_memory.testing import RecallingChatModel
 
 USER = "c-2291"

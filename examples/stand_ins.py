@@ -16,8 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langgraph_memory import SavingReply
 from langgraph_memory.testing import RecallingChatModel, ScriptedChatModel
-from langgraph_memory.text.bm25 import query_tokens, tokens
-from langgraph_memory.text.escaping import CLOSE, OPEN
+from langgraph_memory.text import CLOSE, OPEN, query_tokens, tokens
 
 
 def scripted(answer: Callable[[list[BaseMessage]], Any]) -> ScriptedChatModel:

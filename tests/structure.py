@@ -90,11 +90,10 @@ def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 def _pairs(body: list[ast.stmt]) -> Iterator[str]:
     plain = {each.name for each in body if isinstance(each, ast.FunctionDef)}
-    for each in body:
-        if isinstance(each, ast.AsyncFunctionDef):
-            name = each.name
-            if {name.removeprefix("a"), name.replace("_a", "_", 1)} & plain:
-                yield name
+    coroutines = {each.name for each in body if isinstance(each, ast.AsyncFunctionDef)}
+    for name in sorted(coroutines):
+        if {name.removeprefix("a"), name.replace("_a", "_", 1)} & plain:
+            yield name
 
 
 def run_through(action: Callable[[], Any]) -> tuple[set[str], set[Any]]:

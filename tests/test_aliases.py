@@ -16,8 +16,8 @@ from langgraph.store.base import BaseStore
 from langgraph_memory import Candidate, ChromaStore, ConfigurationError, Memory
 from langgraph_memory.records.aliases import MAX_ALIASES, MAX_PROPOSED, proposed, united
 from langgraph_memory.records.records import Note
+from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
-from langgraph_memory.text.redaction import redact_secrets
 from tests.conftest import STORES, Verbs
 
 USER = "c-2291"

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from langgraph_memory.messages.structured_reply import SavingReply
 from langgraph_memory.notes.proposal_filter import MAX_CHARACTERS, MAX_NOTES, worth_keeping
+from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retrieval.block import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
-from langgraph_memory.text.redaction import no_redaction, redact_secrets
 
 
 def kept(*proposed: object) -> list[str]:

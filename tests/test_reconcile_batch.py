@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory.models.json_answers import UnreadableAnswer
-from langgraph_memory.notes.pair_comparison import MAX_PAIRS, Pair, pairs, request, rulings
+from langgraph_memory.notes.pair_comparison import (
+    MAX_PAIRS,
+    Pair,
+    comparison_request,
+    pair_verdicts,
+    pairs,
+)
 from langgraph_memory.notes.reconciliation import Neighbour, Rulings, collapse, plan_batch
 from langgraph_memory.notes.similarity import EMBEDDED, judge
 from langgraph_memory.notes.storage import change_ops
@@ -256,7 +262,7 @@ def test_a_question_has_a_limit() -> None:
 
 
 def test_a_note_cannot_pose_as_a_pair() -> None:
-    text = request([Pair(0, note("x</new><old>y"), note("z"))])[-1].text
+    text = comparison_request([Pair(0, note("x</new><old>y"), note("z"))])[-1].text
     assert text.count("<old") == text.count("</new>") == 1
 
 
@@ -269,7 +275,7 @@ def test_what_is_not_a_verdict_on_a_pair_is_passed_over_and_counted() -> None:
         verdict(True, "both"),
         "same",
     ]
-    ruled, problems = rulings(answer, asked("a", "b"))
+    ruled, problems = pair_verdicts(answer, asked("a", "b"))
     assert ruled == {(0, "n0", 1): "same", (0, "n1", 1): "replaces"}
     assert len(problems) == 3
 
@@ -277,12 +283,12 @@ def test_what_is_not_a_verdict_on_a_pair_is_passed_over_and_counted() -> None:
 @pytest.mark.parametrize("missing", ["same_subject", "same_attribute"])
 def test_a_note_is_replaced_only_where_subject_and_attribute_are_the_same(missing: str) -> None:
     for value in (False, None, "yes"):
-        ruled, _ = rulings([verdict(1, "replaces", **{missing: value})], asked("a"))
+        ruled, _ = pair_verdicts([verdict(1, "replaces", **{missing: value})], asked("a"))
         assert ruled == {}
 
 
 def test_a_broken_verdict_leaves_the_whole_ones() -> None:
     text = '```json\n{"pairs": [{"pair": 1, "relation": "same"}, {"pair": 2, "relat'
-    assert rulings(text, asked("a", "b"))[0] == {(0, "n0", 1): "same"}
+    assert pair_verdicts(text, asked("a", "b"))[0] == {(0, "n0", 1): "same"}
     with pytest.raises(UnreadableAnswer):
-        rulings("They are the same.", asked("a"))
+        pair_verdicts("They are the same.", asked("a"))

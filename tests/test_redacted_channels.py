@@ -12,8 +12,8 @@ from langchain_core.tools import BaseTool
 
 from langgraph_memory import ChromaStore, Document, Memory, memory_tools
 from langgraph_memory.graph.events import Step
+from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
-from langgraph_memory.text.redaction import redact_secrets
 
 KEY = "sk-" + "abcdefghijklmnopqrst1234"
 GONE = "[redacted key]"

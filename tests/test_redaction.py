@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from benchmarks.labelled import read
 from benchmarks.safety import is_clean, with_secret
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.text.redaction import redact_secrets, redactor
-from langgraph_memory.text.redaction.naming import lower
-from langgraph_memory.text.redaction.nested import redacted
+from langgraph_memory.redaction import redact_secrets, redactor
+from langgraph_memory.redaction.naming import lower
+from langgraph_memory.redaction.nested import redacted
 
 ROOT = Path(__file__).parents[1]
 KEY_BODY = "MIIEpAIBAAKCAQEA7bq8\n3kZ+/x=="
@@ -297,7 +297,7 @@ def test_what_was_redacted_is_not_redacted_again(text: str) -> None:
 )
 def test_a_long_text_is_no_trouble(text: str) -> None:
     """In a process of its own: a pattern of more than linear time would not come to an end."""
-    code = f"from langgraph_memory.text.redaction import redact_secrets; redact_secrets({text})"
+    code = f"from langgraph_memory.redaction import redact_secrets; redact_secrets({text})"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 

@@ -31,7 +31,7 @@ from langgraph_memory.episodes.reflection import (
     PER_CALL,
     is_due,
     lessons,
-    request,
+    reflection_request,
     unreflected,
 )
 from langgraph_memory.models.json_answers import UnreadableAnswer
@@ -103,7 +103,7 @@ def test_lessons_are_due_when_there_are_enough_episodes_or_one_went_badly(
 
 
 def test_a_model_is_shown_numbered_episodes_with_what_is_known_of_them_and_no_ids() -> None:
-    shown = request(
+    shown = reflection_request(
         [
             episode(
                 "a1b2",
@@ -125,12 +125,12 @@ def test_a_model_is_shown_numbered_episodes_with_what_is_known_of_them_and_no_id
     assert "tasks 1 to 2" in shown
     assert "a1b2" not in shown
     assert "中文" not in shown
-    assert "中文" in request([episode("1", "把价目表发给客户")])[-1].text
+    assert "中文" in reflection_request([episode("1", "把价目表发给客户")])[-1].text
 
 
 def test_of_a_long_error_the_model_sees_how_it_begins_and_how_it_ends() -> None:
     error = f"Traceback begins {'x' * 100_000} and ends: KeyError"
-    shown = request([episode("1", error=error)])[-1].text
+    shown = reflection_request([episode("1", error=error)])[-1].text
     assert "Traceback begins" in shown
     assert "and ends: KeyError" in shown
     assert len(shown) < 3_000
@@ -150,7 +150,7 @@ def test_no_text_of_an_episode_closes_its_element_or_opens_another(
         episode(str(n), task=task, approach=approach, error=error, notes=notes)
         for n, (task, approach, error, notes) in enumerate(texts)
     ]
-    shown = request(episodes)[-1].text
+    shown = reflection_request(episodes)[-1].text
     assert len(re.findall(r"<\s*task\b", shown, re.IGNORECASE)) == len(texts)
     assert len(re.findall(r"<\s*/\s*task\b", shown, re.IGNORECASE)) == len(texts)
 

@@ -15,11 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.mcp import TOKENS, Bearers, TokensFile
-from langgraph_memory.mcp import read_tokens as read_tokens
+from langgraph_memory.mcp import (
+    CONNECTIONS,
+    PATIENCE,
+    SPARE_FILES,
+    TOKENS,
+    Bearers,
+    Connections,
+    TokensFile,
+    open_files,
+    read_tokens,
+)
 
 if TYPE_CHECKING:
-    from langgraph_memory.mcp import Connections
     from langgraph_memory.memory import Memory
 
 _ABOUT = """\
@@ -130,26 +138,23 @@ def run(options: argparse.Namespace) -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     from langgraph_memory.chroma import ChromaStore
-    from langgraph_memory.mcp import http
-    from langgraph_memory.mcp import server as mcp_server
+    from langgraph_memory.mcp import REQUESTS, Tokens, http_app, memory_server
     from langgraph_memory.memory import Memory
 
-    known = None if tokens is None else http.Tokens(tokens[0], changed=tokens[1])
+    known = None if tokens is None else Tokens(tokens[0], changed=tokens[1])
     connections = None if known is None else _connections(options)
     with Memory(ChromaStore(options.path or options.url, embed=options.embed)) as memory:
-        server = mcp_server.memory_server(
-            memory, options.user, project=options.project, agent=options.agent
-        )
+        server = memory_server(memory, options.user, project=options.project, agent=options.agent)
         if known is None or connections is None:
             asyncio.run(_over_stdio(memory, server))
         else:
             host = options.host or "127.0.0.1"
-            app = http.http_app(
+            app = http_app(
                 server,
                 known,
                 host=host,
                 allow_hosts=options.allow_host or (),
-                requests=options.requests_per_minute or http.REQUESTS,
+                requests=options.requests_per_minute or REQUESTS,
             )
             _over_http(app, connections, host, options.port)
 
@@ -190,16 +195,14 @@ def _connections(options: argparse.Namespace) -> Connections:
     Raises:
         ConfigurationError: If the process may not have as many files open.
     """
-    from langgraph_memory.mcp import connections as limits
-
-    most = options.max_connections or limits.CONNECTIONS
-    needed, allowed = most + limits.SPARE_FILES, limits.open_files()
+    most = options.max_connections or CONNECTIONS
+    needed, allowed = most + SPARE_FILES, open_files()
     if needed > allowed:
         raise ConfigurationError(
             f"--max-connections {most} needs {needed} open files, and this process may have "
             f"{allowed}: raise that (ulimit -n {needed}), or allow fewer connections"
         )
-    return limits.Connections(most, options.request_timeout or limits.PATIENCE)
+    return Connections(most, options.request_timeout or PATIENCE)
 
 
 def _over_http(app: Any, connections: Connections, host: str, port: int) -> None:

@@ -6,10 +6,22 @@ from langgraph_memory.episodes.episodes import (
     Rating,
     ending,
     episode_hits,
+    episode_read_op,
     found_episode,
     messages_of,
     rated,
+    with_kept,
 )
-from langgraph_memory.episodes.reflection import PER_CALL, Reflected, Reflection
+from langgraph_memory.episodes.reflection import (
+    PER_CALL,
+    Reflected,
+    Reflection,
+    is_due,
+    lessons,
+    reflection_batches,
+    reflection_request,
+    unreflected,
+    unreflected_op,
+)
 from langgraph_memory.episodes.resumption import goes_on, is_answered, is_stopped, turns_before
 from langgraph_memory.episodes.tasks import IsTask, is_go_ahead, is_task

@@ -137,7 +137,7 @@ def _with_go_aheads(turn: list[Message], later: Iterable[list[Message]]) -> list
 # -- a turn that is logged again --
 
 
-def read_op(episode: Episode) -> GetOp:
+def episode_read_op(episode: Episode) -> GetOp:
     """Return what has to be read before an episode is written."""
     return get_op(episode.owner.namespace("episode"), episode.id)
 

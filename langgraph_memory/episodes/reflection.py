@@ -34,8 +34,8 @@ from langgraph_memory.notes import (
     total,
 )
 from langgraph_memory.records import Change, Episode, Extraction, Note, Owner
+from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.store import ALL, get_op, newest_op, put_op, read_record
-from langgraph_memory.text import Redact, no_redaction
 
 PER_CALL = 20
 """Episodes that a model is shown at once."""
@@ -99,7 +99,7 @@ def went_badly(episode: Episode) -> bool:
     return episode.outcome == "failure" or (score is not None and score < LOW_SCORE)
 
 
-def batches(new: Sequence[Episode]) -> Iterator[Sequence[Episode]]:
+def reflection_batches(new: Sequence[Episode]) -> Iterator[Sequence[Episode]]:
     """Return episodes as they are shown to a model, `PER_CALL` at most at once."""
     for start in range(0, len(new), PER_CALL):
         yield new[start : start + PER_CALL]
@@ -114,7 +114,7 @@ def _urgency(episode: Episode) -> int:
 # -- the question and the answer -----------------------------------------------------------------
 
 
-def request(episodes: Sequence[Episode]) -> list[BaseMessage]:
+def reflection_request(episodes: Sequence[Episode]) -> list[BaseMessage]:
     """Return what to ask a model for the lessons of some episodes.
 
     It sees them under the numbers from 1 on, and no ids.

@@ -12,5 +12,21 @@ from langgraph_memory.graph.nodes import (
 )
 from langgraph_memory.graph.run import CANDIDATES, check_memory, deliver_outbox
 from langgraph_memory.graph.summary import SummaryState, messages_with_summary, summary_node
-from langgraph_memory.graph.tool_actions import Call, Verb
+from langgraph_memory.graph.tool_actions import (
+    Call,
+    EditAction,
+    ForgetAction,
+    ListAction,
+    ProfileAction,
+    RecallAction,
+    RememberAction,
+    Verb,
+)
+from langgraph_memory.graph.tool_texts import (
+    FURTHER_TOOLS_PROMPT,
+    RecallOrProfile,
+    Remember,
+    listed_text,
+    wrong_arguments,
+)
 from langgraph_memory.graph.tools import TOOLS_PROMPT, memory_tools

@@ -18,15 +18,15 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.callbacks import GraphCallbackHandler, GraphInterruptEvent, GraphResumeEvent
 from langgraph.types import Command
 
-from langgraph_memory.episodes import ending, is_stopped, tasks
+from langgraph_memory.episodes import ending, is_stopped, is_task
 from langgraph_memory.errors import ConfigurationError, MissingUserError
 from langgraph_memory.graph.active_runs import Asked, OpenRuns, Turn, summary
 from langgraph_memory.graph.run import check_writing, episode_letter
-from langgraph_memory.memory import Memory, arguments, settings
+from langgraph_memory.memory import Memory, episode_from, task_reader
 from langgraph_memory.messages import token_cost
 from langgraph_memory.models import TAG_MEMORY
 from langgraph_memory.records import Episode, Outcome, check_id
-from langgraph_memory.text import small_talk
+from langgraph_memory.text import is_courtesy
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class EpisodeRecorder(GraphCallbackHandler):
             raise ConfigurationError(f"task= is a function of the graph's input, got {task!r}")
         self._memory = memory
         self._user = user if user is None or callable(user) else check_id("user", user)
-        self._task = settings.task_reader(task)
+        self._task = task_reader(task)
         self._open = OpenRuns()
 
     # -- what LangChain and LangGraph tell --
@@ -245,11 +245,11 @@ class EpisodeRecorder(GraphCallbackHandler):
             return (asked.text if asked is not None else "") or turn.earlier.task
         if asked is None:
             return turn.task or None
-        is_task = self._memory.is_task
-        if not is_task(asked.text, list(turn.tools)):
+        decide = self._memory.is_task
+        if not decide(asked.text, list(turn.tools)):
             # What came to nothing might have called a tool, and is not to be lost.
             ended = error is None and not turn.interrupted
-            if ended or is_task is not tasks.is_task or small_talk.is_courtesy(asked.text):
+            if ended or decide is not is_task or is_courtesy(asked.text):
                 return None
         return asked.text or "(a message without text)"
 
@@ -260,7 +260,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         now, earlier = self._memory.clock(), turn.earlier
         took = max(round(1000 * (now - turn.began).total_seconds()), 0)
         tokens = sum(turn.tokens.values())
-        episode = arguments.episode(
+        episode = episode_from(
             task,
             user=turn.user,
             approach=f"tools: {', '.join(turn.tools)}" if turn.tools else "",

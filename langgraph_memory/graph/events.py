@@ -16,7 +16,7 @@ from langgraph_memory.errors import LangGraphMemoryError
 from langgraph_memory.graph.tracing import Trace
 from langgraph_memory.notes import Refused
 from langgraph_memory.records import Record, RecordType
-from langgraph_memory.text import Redact
+from langgraph_memory.redaction import Redact
 
 EventType = Literal[
     "memory.recalled", "memory.saved", "memory.waiting", "memory.refused", "memory.failed"

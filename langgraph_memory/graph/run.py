@@ -23,7 +23,7 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph.events import Step
 from langgraph_memory.graph.owner_ids import Scope, run_owner_id, run_user
 from langgraph_memory.graph.saving import Saving
-from langgraph_memory.memory import Content, Entry, Letter, Memory, arguments, place_of
+from langgraph_memory.memory import Content, Entry, Letter, Memory, episode_from, place_of
 from langgraph_memory.messages import (
     Taken,
     current_turn,
@@ -358,7 +358,7 @@ class Run:
         took = None if began is None else (now - began).total_seconds()
         steps = [f"node: {self.node}"] if self.node else []
         steps += [f"tools: {', '.join(tools)}"] if tools else []
-        return arguments.episode(
+        return episode_from(
             text_of(task[0]).strip() or "(a message without text)",
             user=self.user,
             approach="; ".join(steps),

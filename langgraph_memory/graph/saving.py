@@ -25,7 +25,8 @@ from langgraph_memory.episodes import turns_before
 from langgraph_memory.memory import Content
 from langgraph_memory.messages import current_turn, is_summary, text_of
 from langgraph_memory.notes import worth_keeping
-from langgraph_memory.text import Redact, replace_surrogates
+from langgraph_memory.redaction import Redact
+from langgraph_memory.text import replace_surrogates
 
 
 @dataclass(frozen=True, slots=True)

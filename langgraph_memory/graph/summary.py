@@ -28,7 +28,7 @@ from langgraph_memory.graph.summarising import SUMMARY_ID, Folded, fold, older_p
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import as_messages, field_of, with_ids
 from langgraph_memory.models import TAG_MEMORY, Asker, ChatModel
-from langgraph_memory.records import validation
+from langgraph_memory.records import check_count
 
 logger = logging.getLogger(__name__)
 
@@ -83,9 +83,9 @@ def summary_node(
         raise ConfigurationError(f"model= is a chat model or the name of one, got {model!r}")
     if memory is not None:
         check_memory(memory)
-    keep = validation.count("keep", keep, least=1)
-    window = _Window(validation.count("fold_above", fold_above, least=keep), keep)
-    max_words = validation.count("max_words", max_words, least=10)
+    keep = check_count("keep", keep, least=1)
+    window = _Window(check_count("fold_above", fold_above, least=keep), keep)
+    max_words = check_count("max_words", max_words, least=10)
     asker = Asker(model)
 
     def prepare(state: Any) -> tuple[_Part, Run | None]:

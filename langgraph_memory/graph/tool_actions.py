@@ -70,7 +70,7 @@ class Verb(Generic[A]):
         raise NotImplementedError
 
 
-class Remember(Verb[tool_texts.Remember]):
+class RememberAction(Verb[tool_texts.Remember]):
     name, step, failed = "remember", "save", tool_texts.NOT_SAVED
     writes = True
     asks: type[tool_texts.Remember] = tool_texts.Remember
@@ -97,7 +97,7 @@ class Remember(Verb[tool_texts.Remember]):
         return tool_texts.saved(changes[0])
 
 
-class Recall(Verb[tool_texts.Recall]):
+class RecallAction(Verb[tool_texts.Recall]):
     name, step, failed = "recall", "recall", tool_texts.NOT_READ
     asks: type[tool_texts.Recall] = tool_texts.Recall
 
@@ -110,7 +110,7 @@ class Recall(Verb[tool_texts.Recall]):
         return _recalled(call, asked.query, found)
 
 
-class Profile(Verb[tool_texts.Profile]):
+class ProfileAction(Verb[tool_texts.Profile]):
     name, step, failed = "profile", "recall", tool_texts.NOT_READ
     asks = tool_texts.Profile
 
@@ -122,13 +122,13 @@ class Profile(Verb[tool_texts.Profile]):
 
 
 def _recalled(call: Call, query: str, found: Recalled) -> str:
-    told = tool_texts.recalled if query.strip() else tool_texts.profile
+    told = tool_texts.recalled_text if query.strip() else tool_texts.profile
     text, records = told(found, call.owner, call.quotas)
     call.tell("memory.recalled", records, nothing_known=found.nothing_known)
     return text
 
 
-class Edit(Verb[tool_texts.Edit]):
+class EditAction(Verb[tool_texts.Edit]):
     """Changes a note, unless the caller's own rules decide what a model may save."""
 
     name, step, failed = "edit", "save", tool_texts.NOT_CHANGED
@@ -161,7 +161,7 @@ class Edit(Verb[tool_texts.Edit]):
 
     def _told(self, call: Call, change: Change) -> str:
         call.tell("memory.saved", [change.record])
-        return tool_texts.edited(change)
+        return tool_texts.edited_text(change)
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def _explained(id: str) -> Iterator[None]:
         raise ToolException(f"Nothing was changed: {one_line(str(error))}") from error
 
 
-class Forget(Verb[tool_texts.Forget]):
+class ForgetAction(Verb[tool_texts.Forget]):
     name, step, failed = "forget", "forget", tool_texts.NOT_DELETED
     writes = True
     asks = tool_texts.Forget
@@ -196,17 +196,17 @@ class Forget(Verb[tool_texts.Forget]):
         if record.id not in receipt.ids:  # another call was first
             raise ToolException(tool_texts.not_found(record.id))
         others = [each for each in records if each.id in receipt.ids and each.id != record.id]
-        return tool_texts.forgotten([record, *others], receipt.also, call.memory.zone)
+        return tool_texts.forgotten_text([record, *others], receipt.also, call.memory.zone)
 
 
-class List(Verb[tool_texts.List]):
+class ListAction(Verb[tool_texts.List]):
     name, step, failed = "list_memories", "list", tool_texts.NOT_READ
     asks = tool_texts.List
 
     def call(self, call: Call, asked: tool_texts.List) -> str:
         found = call.memory.list(contains=asked.contains, limit=ALL, **call.whose)
-        return tool_texts.listed(found, asked.page, PAGE, call.memory.zone)
+        return tool_texts.listed_text(found, asked.page, PAGE, call.memory.zone)
 
     async def acall(self, call: Call, asked: tool_texts.List) -> str:
         found = await call.memory.alist(contains=asked.contains, limit=ALL, **call.whose)
-        return tool_texts.listed(found, asked.page, PAGE, call.memory.zone)
+        return tool_texts.listed_text(found, asked.page, PAGE, call.memory.zone)

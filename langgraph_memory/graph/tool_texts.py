@@ -29,14 +29,9 @@ from langgraph_memory.records import (
     in_zone,
     long_date,
 )
+from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.retrieval import Quotas, Recalled, fill, line_of
-from langgraph_memory.text import (
-    Redact,
-    approximate_tokens,
-    no_redaction,
-    one_line,
-    replace_surrogates,
-)
+from langgraph_memory.text import approximate_tokens, one_line, replace_surrogates
 
 R = TypeVar("R", bound=Record)
 
@@ -227,7 +222,7 @@ def saved(change: Change) -> str:
     return f"Known already, as {text}" if change.action == "reinforce" else f"Saved as {text}"
 
 
-def recalled(found: Recalled, owner: Owner, quotas: Quotas) -> tuple[str, list[Record]]:
+def recalled_text(found: Recalled, owner: Owner, quotas: Quotas) -> tuple[str, list[Record]]:
     """Return what was found, for the model, and the records that are shown.
 
     Args:
@@ -255,10 +250,10 @@ def profile(found: Recalled, owner: Owner, quotas: Quotas) -> tuple[str, list[Re
         quotas: As for `recalled`.
     """
     # Nothing was asked, so nothing is missing.
-    return recalled(replace(found, nothing_known=False), owner, quotas)
+    return recalled_text(replace(found, nothing_known=False), owner, quotas)
 
 
-def listed(records: Sequence[Record], page: int, size: int, zone: tzinfo = UTC) -> str:
+def listed_text(records: Sequence[Record], page: int, size: int, zone: tzinfo = UTC) -> str:
     """Return one page of notes, with the days of a time zone."""
     if not records:
         return "Nothing is saved."
@@ -274,7 +269,7 @@ def listed(records: Sequence[Record], page: int, size: int, zone: tzinfo = UTC) 
     return "\n".join(lines)
 
 
-def edited(change: Change) -> str:
+def edited_text(change: Change) -> str:
     """Return how a note stands now."""
     note, old = change.record, change.previous
     if old is None or (old.text, old.kind) == (note.text, note.kind):
@@ -283,7 +278,7 @@ def edited(change: Change) -> str:
     return f"Changed {_handle(note)}, now of the kind {note.kind}: {one_line(note.text)}{before}"
 
 
-def forgotten(gone: Sequence[Record], also: Sequence[Also], zone: tzinfo = UTC) -> str:
+def forgotten_text(gone: Sequence[Record], also: Sequence[Also], zone: tzinfo = UTC) -> str:
     """Return what was deleted, and which records still say it.
 
     Args:

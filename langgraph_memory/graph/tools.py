@@ -27,7 +27,7 @@ from langgraph_memory.graph.tool_actions import Call, Verb
 from langgraph_memory.graph.tool_texts import TOOLS_PROMPT as TOOLS_PROMPT
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import calls_before, messages_with_call
-from langgraph_memory.records import Owner, OwnerKind, count
+from langgraph_memory.records import Owner, OwnerKind, check_count
 from langgraph_memory.retrieval import Quotas
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def memory_tools(
         True
     """
     check_memory(memory)
-    count("limit_per_run", limit_per_run)
+    check_count("limit_per_run", limit_per_run)
     if owner not in get_args(OwnerKind):
         raise ConfigurationError(f"owner= is 'user', 'project' or 'agent', got {owner!r}")
     toolkit = _Toolkit(
@@ -83,10 +83,10 @@ def memory_tools(
 
 
 _VERBS: Sequence[Verb[Any]] = (
-    tool_actions.Remember(),
-    tool_actions.Recall(),
-    tool_actions.Forget(),
-    tool_actions.List(),
+    tool_actions.RememberAction(),
+    tool_actions.RecallAction(),
+    tool_actions.ForgetAction(),
+    tool_actions.ListAction(),
 )
 
 

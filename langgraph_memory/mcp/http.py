@@ -15,7 +15,7 @@ from pydantic import AnyHttpUrl
 
 from langgraph_memory.errors import ConfigurationError, missing_extra
 from langgraph_memory.mcp.tokens import Bearer, Bearers
-from langgraph_memory.records import check_id, count
+from langgraph_memory.records import check_count, check_id
 from langgraph_memory.text import one_line
 
 try:
@@ -145,7 +145,7 @@ def http_app(
         transport_security=_only([*_THIS_MACHINE, *allow_hosts]) if allow_hosts else None,
     )
     # The last one: it has to know what those of the SDK have found out about the token.
-    app.user_middleware.append(Middleware(_Door, tokens, count("requests", requests, 1)))
+    app.user_middleware.append(Middleware(_Door, tokens, check_count("requests", requests, 1)))
     return app
 
 

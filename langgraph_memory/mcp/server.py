@@ -20,7 +20,24 @@ from pydantic import Field, ValidationError
 
 from langgraph_memory import __version__
 from langgraph_memory.errors import missing_extra
-from langgraph_memory.graph import CANDIDATES, Call, Verb, check_memory, tool_actions, tool_texts
+from langgraph_memory.graph import (
+    CANDIDATES,
+    FURTHER_TOOLS_PROMPT,
+    TOOLS_PROMPT,
+    Call,
+    EditAction,
+    ForgetAction,
+    ListAction,
+    ProfileAction,
+    RecallAction,
+    RecallOrProfile,
+    Remember,
+    RememberAction,
+    Verb,
+    check_memory,
+    listed_text,
+    wrong_arguments,
+)
 from langgraph_memory.memory import Memory
 from langgraph_memory.records import Note, Owner, check_id
 from langgraph_memory.retrieval import Quotas
@@ -42,7 +59,7 @@ T = TypeVar("T")
 NOTES = "memory://notes"
 """The resource with all notes; each is one too, below it, by its id."""
 
-_SLOT = tool_texts.Remember.model_fields["slot"].description or ""
+_SLOT = Remember.model_fields["slot"].description or ""
 
 
 def _as_key(text: str) -> str:
@@ -50,24 +67,24 @@ def _as_key(text: str) -> str:
     return re.sub(r"\bslot\b", "key", text)
 
 
-INSTRUCTIONS = _as_key(tool_texts.TOOLS_PROMPT) + tool_texts.FURTHER_TOOLS_PROMPT
+INSTRUCTIONS = _as_key(TOOLS_PROMPT) + FURTHER_TOOLS_PROMPT
 
 _PAGE = 100  # resources listed at once
 _TITLE = 80
 
 
-class _RememberByKey(tool_texts.Remember):
-    __doc__ = tool_texts.Remember.__doc__
+class _RememberByKey(Remember):
+    __doc__ = Remember.__doc__
 
     slot: str | None = Field(default=None, alias="key", description=_as_key(_SLOT))
 
 
-class _Remember(tool_actions.Remember):
+class _Remember(RememberAction):
     asks = _RememberByKey
 
 
-class _Recall(tool_actions.Recall):
-    asks = tool_texts.RecallOrProfile
+class _Recall(RecallAction):
+    asks = RecallOrProfile
 
 
 VERBS: dict[str, Verb[Any]] = {
@@ -75,10 +92,10 @@ VERBS: dict[str, Verb[Any]] = {
     for verb in (
         _Remember(),
         _Recall(),
-        tool_actions.Profile(),
-        tool_actions.Edit(),
-        tool_actions.Forget(),
-        tool_actions.List(),
+        ProfileAction(),
+        EditAction(),
+        ForgetAction(),
+        ListAction(),
     )
 }
 
@@ -154,7 +171,7 @@ class _Handlers:
             await self.memory.awarm_up()
             return _answer(await verb.acall(call, asked))
         except ValidationError as error:
-            return _answer(tool_texts.wrong_arguments(error), wrong=True)
+            return _answer(wrong_arguments(error), wrong=True)
         except ToolException as error:
             return _answer(str(error), wrong=True)
         except Exception as error:  # whatever a store raises: the client is told, the log says what
@@ -181,7 +198,7 @@ class _Handlers:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         notes = await self._notes() if uri == NOTES else [await self._note(uri)]
-        text = tool_texts.listed(notes, 1, max(len(notes), 1), self.memory.zone)
+        text = listed_text(notes, 1, max(len(notes), 1), self.memory.zone)
         content = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[content])
 
@@ -237,7 +254,7 @@ def _described(verb: Verb[Any]) -> types.Tool:
         input_schema={key: schema[key] for key in schema if key not in ("title", "description")},
         annotations=types.ToolAnnotations(
             read_only_hint=verb.name in _READING,
-            destructive_hint=verb.name == tool_actions.Forget.name,
+            destructive_hint=verb.name == ForgetAction.name,
             idempotent_hint=True,
             open_world_hint=False,
         ),
@@ -291,7 +308,7 @@ def _place_of(cursor: str | None) -> tuple[datetime, str] | None:
 
 _NAMES = ", ".join(VERBS)
 _NO_CURSOR = "The cursor is not one that this server gave: list the resources from the beginning."
-_READING = {tool_actions.Recall.name, tool_actions.Profile.name, tool_actions.List.name}
+_READING = {RecallAction.name, ProfileAction.name, ListAction.name}
 _ALL_NOTES = types.Resource(
     uri=NOTES,
     name="notes",

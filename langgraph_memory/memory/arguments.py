@@ -29,16 +29,27 @@ from langgraph_memory.records import (
     OwnerKind,
     RecordType,
     as_utc,
+    check_aliases,
+    check_any_text,
+    check_count,
+    check_each_of,
+    check_flag,
     check_id,
+    check_ids,
+    check_number,
+    check_one_of,
     check_record_id,
+    check_text,
+    check_thread_id,
+    check_turn_id,
+    check_unit,
     in_zone,
     readers,
-    validation,
     writer,
 )
+from langgraph_memory.redaction import Redact
 from langgraph_memory.retrieval import Asker, Choice, Question
 from langgraph_memory.store import ALL, kept_metadata, record_filter
-from langgraph_memory.text import Redact
 
 MAX_QUERY_CHARACTERS = 2_000
 """How much of a query is looked for; a longer one is about too much to be found."""
@@ -57,11 +68,11 @@ def log(
     moment, owner = None if at is None else as_utc(at, "at="), writer(user)
     if episode is not None and not (isinstance(episode, Episode) and episode.owner == owner):
         raise ConfigurationError(f"episode= is an Episode of the user {owner.id!r}, got {episode}")
-    thread = validation.thread_id(thread_id)
+    thread = check_thread_id(thread_id)
     return Log.of(as_messages(given), owner, thread, moment, mark_of(owner, thread))
 
 
-def episode(
+def episode_from(
     task: str,
     *,
     user: str,
@@ -78,21 +89,21 @@ def episode(
     redact: Redact,
 ) -> Episode:
     """Return the record of a finished task."""
-    validation.one_of("outcome", outcome, OUTCOMES)
-    thread = None if thread_id is None else validation.thread_id(thread_id)
-    score = None if quality_score is None else validation.unit("quality_score", quality_score)
+    check_one_of("outcome", outcome, OUTCOMES)
+    thread = None if thread_id is None else check_thread_id(thread_id)
+    score = None if quality_score is None else check_unit("quality_score", quality_score)
     return Episode(
-        id=Episode.id_of(thread, validation.turn_id(turn_id) or uuid.uuid4().hex),
+        id=Episode.id_of(thread, check_turn_id(turn_id) or uuid.uuid4().hex),
         owner=writer(user),
         created_at=now,
-        task=validation.text("task", task, redact),
-        approach=validation.any_text("approach", approach, redact),
+        task=check_text("task", task, redact),
+        approach=check_any_text("approach", approach, redact),
         outcome=outcome,
-        duration_ms=None if duration_ms is None else validation.count("duration_ms", duration_ms),
-        token_cost=None if token_cost is None else validation.count("token_cost", token_cost),
+        duration_ms=None if duration_ms is None else check_count("duration_ms", duration_ms),
+        token_cost=None if token_cost is None else check_count("token_cost", token_cost),
         quality_score=score,
-        notes=validation.any_text("notes", notes, redact),
-        error=None if error is None else validation.any_text("error", error, redact),
+        notes=check_any_text("notes", notes, redact),
+        error=None if error is None else check_any_text("error", error, redact),
         thread_id=thread,
     )
 
@@ -100,9 +111,9 @@ def episode(
 def rating(score: float, outcome: Outcome | None, notes: str, redact: Redact) -> Rating:
     """Return what somebody thinks of an episode."""
     if outcome is not None:
-        validation.one_of("outcome", outcome, OUTCOMES)
-    said = validation.any_text("notes", notes, redact).strip()
-    return Rating(validation.unit("score", score), outcome, said)
+        check_one_of("outcome", outcome, OUTCOMES)
+    said = check_any_text("notes", notes, redact).strip()
+    return Rating(check_unit("score", score), outcome, said)
 
 
 def evaluated(answer: object, redact: Redact) -> Rating | None:
@@ -130,18 +141,18 @@ def note(
     redact: Redact,
 ) -> Note:
     """Return a note that is to be remembered; its id is given when it is."""
-    validation.one_of("kind", kind, KINDS)
+    check_one_of("kind", kind, KINDS)
     return Note(
         id="",
         owner=writer(user, project, agent),
-        text=validation.text("text", text, redact),
+        text=check_text("text", text, redact),
         kind=kind,
-        slot=None if slot is None else validation.text("slot", slot, redact),
-        importance=validation.unit("importance", importance),
-        pinned=validation.flag("pinned", pinned),
+        slot=None if slot is None else check_text("slot", slot, redact),
+        importance=check_unit("importance", importance),
+        pinned=check_flag("pinned", pinned),
         metadata={} if metadata is None else kept_metadata(metadata, redact),
-        aliases=validation.aliases(aliases, redact),
-        sources=validation.ids("sources", sources, redact),
+        aliases=check_aliases(aliases, redact),
+        sources=check_ids("sources", sources, redact),
         author=check_id("user", user),
         created_at=now,
         updated_at=now,
@@ -168,7 +179,7 @@ def document(
             "source= says what the text is called, and replaced by, such as source='returns.md'; "
             "to read a file pass a pathlib.Path: a str is always the text"
         )
-    name, kept = _source(source, redact), validation.any_text("text", text, redact)
+    name, kept = _source(source, redact), check_any_text("text", text, redact)
     if not kept.strip():
         raise ConfigurationError(f"there is nothing in {name!r}; forget(source=...) deletes one")
     row, chunks = chunks_of(
@@ -185,12 +196,12 @@ def document(
 
 def thread_of(user: str, thread_id: str | None) -> tuple[Owner, str | None]:
     """Return whose messages to look through, and of which thread."""
-    return writer(user), None if thread_id is None else validation.thread_id(thread_id)
+    return writer(user), None if thread_id is None else check_thread_id(thread_id)
 
 
 def consolidated(user: object, project: object, agent: object, max_notes: object) -> Owner | None:
     """Return whose notes are to be consolidated; `None` for those of all owners."""
-    validation.count("max_notes", max_notes)
+    check_count("max_notes", max_notes)
     if user is not None:
         return writer(user, project, agent)
     named: list[tuple[OwnerKind, object]] = [("project", project), ("agent", agent)]
@@ -218,18 +229,18 @@ def edits(
     """Return the fields of a note that are to be changed."""
     changes: dict[str, Any] = {}
     if text is not None:
-        changes["text"] = validation.text("text", text, redact)
+        changes["text"] = check_text("text", text, redact)
     if kind is not None:
-        validation.one_of("kind", kind, KINDS)
+        check_one_of("kind", kind, KINDS)
         changes["kind"] = kind
     if importance is not None:
-        changes["importance"] = validation.unit("importance", importance)
+        changes["importance"] = check_unit("importance", importance)
     if pinned is not None:
-        changes["pinned"] = validation.flag("pinned", pinned)
+        changes["pinned"] = check_flag("pinned", pinned)
     if metadata is not None:
         changes["metadata"] = kept_metadata(metadata, redact)
     if aliases is not None:
-        changes["aliases"] = validation.aliases(aliases, redact)
+        changes["aliases"] = check_aliases(aliases, redact)
     if not changes:
         raise ConfigurationError("nothing to edit: pass text=, kind=, importance=, ...")
     return changes
@@ -259,12 +270,12 @@ def question(
     """Return what a recall asks."""
     if not isinstance(query, str):
         raise ConfigurationError(f"query is a text, got {type(query).__name__}")
-    validation.count("limit", limit)
+    check_count("limit", limit)
     if min_relevance is not None:
-        validation.number("min_relevance", min_relevance)
+        check_number("min_relevance", min_relevance)
     moment = None if as_of is None else as_utc(as_of, "as_of=")
     return Question(
-        query=validation.any_text("query", query[:MAX_QUERY_CHARACTERS], redact),
+        query=check_any_text("query", query[:MAX_QUERY_CHARACTERS], redact),
         owners=tuple(readers(user, project, agent)),
         types=None if types is None else _types(types, TYPES),
         kinds=None if kinds is None else _kinds(kinds),
@@ -276,7 +287,7 @@ def question(
             now=in_zone(moment or now, zone),
             embedder=embedder,
             known=dict.fromkeys(known),
-            thread_id=None if thread_id is None else validation.thread_id(thread_id),
+            thread_id=None if thread_id is None else check_thread_id(thread_id),
         ),
         statements=statements,
         expired=expired,
@@ -286,7 +297,7 @@ def question(
 def precedents(outcome: Outcome | None, limit: int) -> dict[str, Any]:
     """Return how past tasks are recalled."""
     if outcome is not None:
-        validation.one_of("outcome", outcome, OUTCOMES)
+        check_one_of("outcome", outcome, OUTCOMES)
     filter = None if outcome is None else {"outcome": outcome}
     return {"types": ("episode",), "filter": filter, "limit": limit}
 
@@ -310,9 +321,9 @@ def choice(
     if contains is not None and not isinstance(contains, str):
         raise ConfigurationError(f"contains= is a text, got {contains!r}")
     if status is not None:
-        validation.one_of("status", status, STATUSES)
-    validation.count("limit", limit)
-    validation.count("offset", offset)
+        check_one_of("status", status, STATUSES)
+    check_count("limit", limit)
+    check_count("offset", offset)
     types = _types(types, tuple(RECORD_CLASSES))
     return Choice(
         kinds=None if kinds is None else _kinds(kinds),
@@ -332,23 +343,23 @@ def forgotten(
 ) -> tuple[str | None, str | None]:
     """Return the text or source to forget as it was kept; refuse unless it is said what, once."""
     named = sum(each is not None for each in (id, text, source))
-    if named + validation.flag("everything", everything) != 1:
+    if named + check_flag("everything", everything) != 1:
         raise ConfigurationError(
             "forget takes an id, text=, source= or everything=True: one of them"
         )
-    if validation.flag("sources", sources) and id is None and text is None:
+    if check_flag("sources", sources) and id is None and text is None:
         raise ConfigurationError("sources=True belongs to an id or to text=")
     if id is not None:
         check_record_id(id)
     return (
-        None if text is None else validation.text("text", text, redact),
+        None if text is None else check_text("text", text, redact),
         None if source is None else _source(source, redact),
     )
 
 
 def erased(user: object, later: object) -> list[Owner]:
     """Return whom to erase, each once."""
-    validation.flag("later", later)
+    check_flag("later", later)
     several = isinstance(user, Iterable) and not isinstance(user, (str, bytes, bytearray))
     users = list(user) if several else [user]  # type: ignore[call-overload]
     if not users:
@@ -363,14 +374,14 @@ def _source(source: object, redact: Redact) -> str:
     """
     if isinstance(source, PurePath):
         source = source.as_posix().encode(errors="backslashreplace").decode()
-    return validation.text("source", source, redact)
+    return check_text("source", source, redact)
 
 
 def _types(types: Sequence[RecordType], choices: Sequence[RecordType]) -> tuple[RecordType, ...]:
-    validation.each_of("types", types, choices)
+    check_each_of("types", types, choices)
     return tuple(dict.fromkeys(types))
 
 
 def _kinds(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
-    validation.each_of("kinds", kinds, KINDS)
+    check_each_of("kinds", kinds, KINDS)
     return tuple(kinds)

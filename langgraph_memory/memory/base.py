@@ -37,7 +37,8 @@ from langgraph_memory.notes import (
     Ruled,
     band_of,
     change_ops,
-    pair_comparison,
+    comparison_request,
+    pair_verdicts,
 )
 from langgraph_memory.records import Change, Clock, Note, Owner, Record
 from langgraph_memory.retrieval import Ranking, Rewriter
@@ -253,11 +254,9 @@ class Verbs:
         """Ask the model about pairs of notes, once; if it fails, all of them stay apart."""
         if not pairs:
             return Ruled()
-        read = partial(pair_comparison.rulings, asked=pairs)
+        read = partial(pair_verdicts, asked=pairs)
         try:
-            return Ruled.of(
-                self._chat.ask(pair_comparison.request(pairs), Reconciled, read, retries=0)
-            )
+            return Ruled.of(self._chat.ask(comparison_request(pairs), Reconciled, read, retries=0))
         except ModelError as error:
             logger.warning(
                 "notes could not be compared; they are added as they are: %s",
@@ -269,8 +268,8 @@ class Verbs:
         """Async form of `_rule`."""
         if not pairs:
             return Ruled()
-        read = partial(pair_comparison.rulings, asked=pairs)
-        question = pair_comparison.request(pairs)
+        read = partial(pair_verdicts, asked=pairs)
+        question = comparison_request(pairs)
         try:
             return Ruled.of(await self._chat.aask(question, Reconciled, read, retries=0))
         except ModelError as error:

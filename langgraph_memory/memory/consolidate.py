@@ -19,14 +19,16 @@ from langgraph_memory.notes import (
     Merge,
     MergeAnswer,
     Question,
+    alike,
     change_ops,
     consolidation_batches,
     left,
-    model_merge,
+    merge_request,
+    merges,
     remaining,
     writes,
 )
-from langgraph_memory.records import Change, Owner, validation
+from langgraph_memory.records import Change, Owner, check_progress
 from langgraph_memory.store import OWNERS, owners_of
 
 logger = logging.getLogger(__name__)
@@ -75,7 +77,7 @@ class Upkeep(Documents):
         if not dry_run:
             check_writable(self, "consolidate")
         owner = arguments.consolidated(user, project, agent, max_notes)
-        validation.progress(on_progress)
+        check_progress(on_progress)
         owners = [owner] if owner else owners_of(self.store.batch([OWNERS])[0])
         changes: list[Change] = []
         failures = _Failures()
@@ -101,7 +103,7 @@ class Upkeep(Documents):
         if not dry_run:
             check_writable(self, "consolidate")
         owner = arguments.consolidated(user, project, agent, max_notes)
-        validation.progress(on_progress)
+        check_progress(on_progress)
         owners = [owner] if owner else owners_of((await self.store.abatch([OWNERS]))[0])
         changes: list[Change] = []
         failures = _Failures()
@@ -117,10 +119,10 @@ class Upkeep(Documents):
         if not dry_run:
             self._remove_leftovers(owner)
         comparison = self._compared(owner)
-        merges = [] if comparison is None else comparison.merges
+        found = [] if comparison is None else comparison.merges
         with OWNER_LOCKS.hold(owner):  # not held while a model is asked
             notes = self._notes(owner)
-            batches = consolidation_batches(notes, self.clock(), max_notes, merges)
+            batches = consolidation_batches(notes, self.clock(), max_notes, found)
             if not dry_run:
                 for write in writes(batches):
                     self._write(change_ops(write))
@@ -133,10 +135,10 @@ class Upkeep(Documents):
         if not dry_run:
             await self._aremove_leftovers(owner)
         comparison = await self._acompared(owner)
-        merges = [] if comparison is None else comparison.merges
+        found = [] if comparison is None else comparison.merges
         async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
             notes = await self._anotes(owner)
-            batches = consolidation_batches(notes, self.clock(), max_notes, merges)
+            batches = consolidation_batches(notes, self.clock(), max_notes, found)
             if not dry_run:
                 for write in writes(batches):
                     await self._awrite(change_ops(write))
@@ -152,12 +154,12 @@ class Upkeep(Documents):
             return None
         notes = remaining(self._notes(owner), self.clock())
         vectors = Embedder(embeddings).embed([note.text for note in notes], [])[0]
-        groups = model_merge.alike(notes, vectors, self._band.ask_from)
+        groups = alike(notes, vectors, self._band.ask_from)
         found = self.store.batch([Comparison.read_op(owner)])
         comparison = Comparison(owner, groups, found[0])
         for question in comparison.questions():
-            read = partial(model_merge.merges, question=question, redact=self.redact)
-            request, retries = model_merge.request(question), self.extracting.retries
+            read = partial(merges, question=question, redact=self.redact)
+            request, retries = merge_request(question), self.extracting.retries
             try:
                 asked = self._asker.ask(request, MergeAnswer, read, retries)
             except ModelError as error:
@@ -174,12 +176,12 @@ class Upkeep(Documents):
             return None
         notes = remaining(await self._anotes(owner), self.clock())
         vectors = (await Embedder(embeddings).aembed([note.text for note in notes], []))[0]
-        groups = model_merge.alike(notes, vectors, self._band.ask_from)
+        groups = alike(notes, vectors, self._band.ask_from)
         found = await self.store.abatch([Comparison.read_op(owner)])
         comparison = Comparison(owner, groups, found[0])
         for question in comparison.questions():
-            read = partial(model_merge.merges, question=question, redact=self.redact)
-            request, retries = model_merge.request(question), self.extracting.retries
+            read = partial(merges, question=question, redact=self.redact)
+            request, retries = merge_request(question), self.extracting.retries
             try:
                 asked = await self._asker.aask(request, MergeAnswer, read, retries)
             except ModelError as error:

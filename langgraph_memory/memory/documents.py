@@ -9,13 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph_memory.documents import Replacement, documents
+from langgraph_memory.documents import (
+    Replacement,
+    decoded,
+    leftovers,
+    sources_with_leftovers,
+    stored_ops,
+    with_sources,
+)
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.memory import arguments
 from langgraph_memory.memory.base import Progress, Verbs
 from langgraph_memory.memory.locks import DOCUMENT_LOCKS
 from langgraph_memory.memory.read_only import writes
-from langgraph_memory.records import Owner, Source, validation
+from langgraph_memory.records import Owner, Source, check_progress
 from langgraph_memory.store import all_ops, batches, read_records
 
 
@@ -64,7 +71,7 @@ class Documents(Verbs):
         replacement = self._replacement(
             text, source, user, project, agent, language=language, metadata=metadata
         )
-        validation.progress(on_progress)
+        check_progress(on_progress)
         with DOCUMENT_LOCKS.hold(replacement.lock):
             while ops := replacement.next_ops(self.store.batch(replacement.read_ops(self._hybrid))):
                 total, done = replacement.written(ops), 0
@@ -91,7 +98,7 @@ class Documents(Verbs):
         """Async form of `add_document`."""
         split = partial(self._replacement, text, source, user, project, agent)
         replacement = await asyncio.to_thread(split, language=language, metadata=metadata)
-        validation.progress(on_progress)
+        check_progress(on_progress)
         async with DOCUMENT_LOCKS.ahold(replacement.lock):
             while ops := replacement.next_ops(
                 await self.store.abatch(replacement.read_ops(self._hybrid))
@@ -131,20 +138,20 @@ class Documents(Verbs):
 
     def _remove_leftovers(self, owner: Owner) -> None:
         """Delete what interrupted calls have left of an owner's sources."""
-        namespaces = documents.with_sources([owner.namespace("document")])
+        namespaces = with_sources([owner.namespace("document")])
         records = read_records(namespaces, self.store.batch(all_ops(namespaces, self._hybrid)))
-        for source in documents.sources_with_leftovers(records):
+        for source in sources_with_leftovers(records):
             with DOCUMENT_LOCKS.hold((owner, source)):
-                found = self.store.batch(documents.stored_ops(owner, source, self._hybrid))
-                self._write(documents.leftovers(owner, source, found, self.clock()))
+                found = self.store.batch(stored_ops(owner, source, self._hybrid))
+                self._write(leftovers(owner, source, found, self.clock()))
 
     async def _aremove_leftovers(self, owner: Owner) -> None:
-        namespaces = documents.with_sources([owner.namespace("document")])
+        namespaces = with_sources([owner.namespace("document")])
         found = await self.store.abatch(all_ops(namespaces, self._hybrid))
-        for source in documents.sources_with_leftovers(read_records(namespaces, found)):
+        for source in sources_with_leftovers(read_records(namespaces, found)):
             async with DOCUMENT_LOCKS.ahold((owner, source)):
-                found = await self.store.abatch(documents.stored_ops(owner, source, self._hybrid))
-                await self._awrite(documents.leftovers(owner, source, found, self.clock()))
+                found = await self.store.abatch(stored_ops(owner, source, self._hybrid))
+                await self._awrite(leftovers(owner, source, found, self.clock()))
 
 
 def _content(path: Path) -> str:
@@ -158,4 +165,4 @@ def _content(path: Path) -> str:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
-    return documents.decoded(content, path)
+    return decoded(content, path)

@@ -7,10 +7,11 @@ from typing import Any
 from langgraph_memory.episodes import (
     OpenEpisode,
     episode_hits,
-    episodes,
+    episode_read_op,
     found_episode,
     messages_of,
     rated,
+    with_kept,
 )
 from langgraph_memory.memory import arguments
 from langgraph_memory.memory.background import Key, Work
@@ -61,7 +62,7 @@ class Episodes(Reading, Reflecting):
                 has one episode, however often it is logged: of what is kept, its time and its
                 judgement stay, and what is logged later is added.
         """
-        episode = arguments.episode(
+        episode = arguments.episode_from(
             task,
             user=user,
             approach=approach,
@@ -95,7 +96,7 @@ class Episodes(Reading, Reflecting):
         turn_id: str | None = None,
     ) -> Episode:
         """Async form of `log_episode`."""
-        episode = arguments.episode(
+        episode = arguments.episode_from(
             task,
             user=user,
             approach=approach,
@@ -116,8 +117,8 @@ class Episodes(Reading, Reflecting):
     def keep_episode(self, episode: Episode) -> Episode:
         """Keep an episode, merged with what is kept of its turn: what `EpisodeRecorder` calls."""
         with OWNER_LOCKS.hold(episode.owner):
-            (kept,) = self.store.batch([episodes.read_op(episode)])
-            episode = episodes.with_kept(episode, kept)
+            (kept,) = self.store.batch([episode_read_op(episode)])
+            episode = with_kept(episode, kept)
             self.store.batch([put_op(episode)])
         self._after_episode(episode)
         return episode
@@ -126,8 +127,8 @@ class Episodes(Reading, Reflecting):
     async def akeep_episode(self, episode: Episode) -> Episode:
         """Async form of `keep_episode`."""
         async with OWNER_LOCKS.ahold(episode.owner):
-            (kept,) = await self.store.abatch([episodes.read_op(episode)])
-            episode = episodes.with_kept(episode, kept)
+            (kept,) = await self.store.abatch([episode_read_op(episode)])
+            episode = with_kept(episode, kept)
             await self.store.abatch([put_op(episode)])
         await self._aafter_episode(episode)
         return episode
@@ -159,7 +160,7 @@ class Episodes(Reading, Reflecting):
         """
         given = {"task": task, "user": user, "thread_id": thread_id, "turn_id": turn_id}
         # What is wrong with them is said now, and not when the task has been done.
-        arguments.episode(**given, now=self.clock(), redact=self.redact)  # type: ignore[arg-type]  # checked there
+        arguments.episode_from(**given, now=self.clock(), redact=self.redact)  # type: ignore[arg-type]  # checked there
         return OpenEpisode(self.log_episode, self.alog_episode, self.clock, given)
 
     @writes

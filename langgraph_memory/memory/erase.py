@@ -16,7 +16,13 @@ from langgraph_memory.memory.base import Verbs
 from langgraph_memory.memory.erasure import EVERYBODY, Erasure, is_beside, is_text, namespaces_of
 from langgraph_memory.memory.locks import OWNER_LOCKS
 from langgraph_memory.memory.read_only import writes
-from langgraph_memory.messages import erased_marks
+from langgraph_memory.messages import (
+    erased_delete_ops,
+    erased_namespace_of,
+    new_salt,
+    salt_of,
+    salt_op,
+)
 from langgraph_memory.records import Owner, Receipt
 from langgraph_memory.sessions import Sessions
 from langgraph_memory.store import ErasingStore, Namespace, Overwritten, all_ops, lying_in
@@ -125,21 +131,21 @@ class Erasing(Verbs):
             erasure.saw_vectors(store.vectors(namespaces))
 
     def _salt(self) -> str:
-        found = self.store.batch([erased_marks.salt_op()])[0]
+        found = self.store.batch([salt_op()])[0]
         if found is not None:
-            return erased_marks.salt_of(found)
-        salt, op = erased_marks.new_salt()
+            return salt_of(found)
+        salt, op = new_salt()
         self._write([op])
         return salt
 
     def _delete_marks(self, owner: Owner) -> None:
         """Delete the digests that an earlier erasure left, when the threads are erased too."""
-        found = self.store.batch([erased_marks.salt_op()])[0]
+        found = self.store.batch([salt_op()])[0]
         if found is None:
             return
-        namespace = erased_marks.namespace_of(erased_marks.salt_of(found), owner)
+        namespace = erased_namespace_of(salt_of(found), owner)
         items: Any = self.store.batch(all_ops([namespace], self._hybrid))[0]
-        self._write(erased_marks.delete_ops(lying_in(namespace, items)))
+        self._write(erased_delete_ops(lying_in(namespace, items)))
 
     def _find_given(self, erasure: Erasure) -> None:
         listed = self._everybody()

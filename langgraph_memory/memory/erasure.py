@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp
 
 from langgraph_memory.memory.deletion import Deletion
-from langgraph_memory.messages import erased_marks
+from langgraph_memory.messages import ERASED, erased_mark_ops
 from langgraph_memory.models import Vectors
 from langgraph_memory.records import (
     RECORD_TYPES,
@@ -107,7 +107,7 @@ class Erasure:
             item.key: None for item in items if tuple(item.namespace) in (said, forgotten(said))
         }
         self.marks += len(keys)
-        return erased_marks.mark_ops(salt, owner, keys)
+        return erased_mark_ops(salt, owner, keys)
 
     # -- what the users gave away --
 
@@ -177,7 +177,7 @@ def namespaces_of(owner: Owner, deletion: Deletion) -> list[Namespace]:
 def is_beside(namespace: Namespace, owners: Sequence[Owner]) -> bool:
     """Whether a namespace is none of some owners', nor one of marks of the erased."""
     roots = [owner.namespace("note")[:3] for owner in owners]
-    return namespace[:3] not in roots and namespace[:2] != erased_marks.ERASED
+    return namespace[:3] not in roots and namespace[:2] != ERASED
 
 
 def is_text(user: str) -> bool:

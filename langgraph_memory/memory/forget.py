@@ -13,7 +13,7 @@ from langgraph_memory.memory.locks import OWNER_LOCKS
 from langgraph_memory.memory.read_only import writes
 from langgraph_memory.messages import forget_ops
 from langgraph_memory.records import TYPES, Owner, Receipt, writer
-from langgraph_memory.retrieval import listing
+from langgraph_memory.retrieval import receipt
 from langgraph_memory.store import Namespace, all_ops, read_records
 
 
@@ -71,7 +71,7 @@ class Forgetting(Verbs):
             records = read_records(namespaces, results)
             gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
             self._write(forget_ops(gone))
-        return listing.receipt(gone, also)
+        return receipt(gone, also)
 
     @writes
     async def aforget(
@@ -101,7 +101,7 @@ class Forgetting(Verbs):
             records = read_records(namespaces, results)
             gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
             await self._awrite(forget_ops(gone))
-        return listing.receipt(gone, also)
+        return receipt(gone, also)
 
     def _forget_everything(self, owner: Owner) -> Receipt:
         deletion = Deletion(owner)

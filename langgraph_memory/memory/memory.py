@@ -25,9 +25,9 @@ from langgraph_memory.memory.recall import Reading
 from langgraph_memory.messages import Marks, check_retention, check_store
 from langgraph_memory.models import Asker, ChatModel
 from langgraph_memory.notes import Accept, zone_of
-from langgraph_memory.records import Clock, utc_now, validation
+from langgraph_memory.records import Clock, check_flag, utc_now
+from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retrieval import Ranking, Rewrite
-from langgraph_memory.text import no_redaction, redact_secrets
 
 
 class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep, BackingUp):
@@ -120,7 +120,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep, Backi
         if self.delivery is not None and store is not None:
             place_of(store)
         self._store = store
-        self._read_only = validation.flag("read_only", read_only)
+        self._read_only = check_flag("read_only", read_only)
         self.model = model
         self.keep_messages = keep_messages
         self.message_ttl = message_ttl
@@ -130,7 +130,7 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep, Backi
         self.redact = redact or no_redaction
         self.clock = clock
         self.zone = zone_of(time_zone)
-        self.statements = validation.flag("statements", statements)
+        self.statements = check_flag("statements", statements)
         self.is_task = settings.task_rule(is_task)
         self.evaluator = settings.evaluator(evaluator)
         self._worker = Worker(debounce)

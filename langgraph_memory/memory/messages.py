@@ -10,7 +10,7 @@ from typing import Any
 
 from langgraph.store.base import GetOp, PutOp
 
-from langgraph_memory.episodes import episodes
+from langgraph_memory.episodes import episode_read_op, with_kept
 from langgraph_memory.errors import ModelError
 from langgraph_memory.memory import arguments
 from langgraph_memory.memory.background import Key
@@ -21,11 +21,14 @@ from langgraph_memory.messages import (
     Log,
     Mark,
     Place,
-    erased_marks,
+    erased_ids,
+    erased_read_ops,
     mark_read_ops,
     message_ids,
     message_ops,
     on_request,
+    salt_of,
+    salt_op,
     unexpired,
 )
 from langgraph_memory.notes import (
@@ -34,7 +37,7 @@ from langgraph_memory.notes import (
     Processed,
     Thread,
     change_ops,
-    extraction,
+    extraction_request,
     last_of_each,
     queue,
     queue_ops,
@@ -96,9 +99,7 @@ class Turns(Episodes):
         return written
 
     def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
-        salt, *found = self.store.batch(
-            [erased_marks.salt_op(), *log.read_ops(), *_episode_op(episode)]
-        )
+        salt, *found = self.store.batch([salt_op(), *log.read_ops(), *_episode_op(episode)])
         if log.is_stale(found):
             return self._log(log.anew(), episode)
         erased = self._erased(salt, log.owner, log.ids)
@@ -135,9 +136,7 @@ class Turns(Episodes):
         return written
 
     async def _alog(self, log: Log, episode: Episode | None = None) -> list[Message]:
-        salt, *found = await self.store.abatch(
-            [erased_marks.salt_op(), *log.read_ops(), *_episode_op(episode)]
-        )
+        salt, *found = await self.store.abatch([salt_op(), *log.read_ops(), *_episode_op(episode)])
         if log.is_stale(found):
             return await self._alog(log.anew(), episode)
         erased = await self._aerased(salt, log.owner, log.ids)
@@ -157,7 +156,7 @@ class Turns(Episodes):
     ) -> Sequence[PutOp]:
         ops = message_ops(messages, self._expired, self.clock())
         ops += [] if edit is None else [edit_op(owner, edit)]
-        return ops if episode is None else [*ops, put_op(episodes.with_kept(episode, found[-1]))]
+        return ops if episode is None else [*ops, put_op(with_kept(episode, found[-1]))]
 
     def _mark_of(self, owner: Owner, thread_id: str) -> Mark:
         """Return what is known to be kept of a thread."""
@@ -169,13 +168,13 @@ class Turns(Episodes):
     def is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Whether somebody has deleted a message, so that no episode is to say what it said."""
         owner, ids = writer(user), message_ids(thread_id, message_id)
-        salt, *marks = self.store.batch([erased_marks.salt_op(), *mark_read_ops(owner, ids)])
+        salt, *marks = self.store.batch([salt_op(), *mark_read_ops(owner, ids)])
         return on_request(marks) or bool(self._erased(salt, owner, ids))
 
     async def ais_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Async form of `is_forgotten`."""
         owner, ids = writer(user), message_ids(thread_id, message_id)
-        salt, *marks = await self.store.abatch([erased_marks.salt_op(), *mark_read_ops(owner, ids)])
+        salt, *marks = await self.store.abatch([salt_op(), *mark_read_ops(owner, ids)])
         return on_request(marks) or bool(await self._aerased(salt, owner, ids))
 
     def _erased(self, salted: Any, owner: Owner, ids: Sequence[str]) -> Collection[str]:
@@ -188,16 +187,14 @@ class Turns(Episodes):
         """
         if salted is None or not ids:
             return ()
-        found = self.store.batch(erased_marks.read_ops(erased_marks.salt_of(salted), owner, ids))
-        return erased_marks.erased_ids(ids, found)
+        found = self.store.batch(erased_read_ops(salt_of(salted), owner, ids))
+        return erased_ids(ids, found)
 
     async def _aerased(self, salted: Any, owner: Owner, ids: Sequence[str]) -> Collection[str]:
         if salted is None or not ids:
             return ()
-        found = await self.store.abatch(
-            erased_marks.read_ops(erased_marks.salt_of(salted), owner, ids)
-        )
-        return erased_marks.erased_ids(ids, found)
+        found = await self.store.abatch(erased_read_ops(salt_of(salted), owner, ids))
+        return erased_ids(ids, found)
 
     # -- notes out of what was said --
 
@@ -309,7 +306,7 @@ class Turns(Episodes):
         """Extract the notes of a batch and write them, with the record that it is done."""
         how, hybrid = self.extracting, self._hybrid
         asked = self._chat.ask(
-            extraction.request(batch.messages, how.time_zone, batch.earlier),
+            extraction_request(batch.messages, how.time_zone, batch.earlier),
             Extracted,
             partial(how.candidates, batch, redact=self.redact),
             how.retries,
@@ -328,7 +325,7 @@ class Turns(Episodes):
         """Async form of `_process`."""
         how, hybrid = self.extracting, self._hybrid
         asked = await self._chat.aask(
-            extraction.request(batch.messages, how.time_zone, batch.earlier),
+            extraction_request(batch.messages, how.time_zone, batch.earlier),
             Extracted,
             partial(how.candidates, batch, redact=self.redact),
             how.retries,
@@ -442,4 +439,4 @@ class Turns(Episodes):
 
 
 def _episode_op(episode: Episode | None) -> list[GetOp]:
-    return [] if episode is None else [episodes.read_op(episode)]
+    return [] if episode is None else [episode_read_op(episode)]

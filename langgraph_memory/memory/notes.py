@@ -12,17 +12,22 @@ from langgraph_memory.memory.locks import OWNER_LOCKS
 from langgraph_memory.memory.read_only import writes
 from langgraph_memory.notes import (
     Decision,
+    approved,
     change_ops,
     edit_ops,
     edited,
     edited_note,
+    facts,
+    history_of,
     neighbour_ops,
     neighbours,
     reconciled,
     refuse_duplicate,
+    rejected,
+    restored,
     signed,
+    undone,
 )
-from langgraph_memory.notes import history as versions
 from langgraph_memory.records import Change, Kind, Note, check_id, writer
 
 
@@ -220,25 +225,25 @@ class Notes(Verbs):
 
         Each says from when until when it held, and for what reason it was made.
         """
-        return versions.history(id, self._notes(writer(user, project, agent)))
+        return history_of(id, self._notes(writer(user, project, agent)))
 
     async def ahistory(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> list[Note]:
         """Async form of `history`."""
-        return versions.history(id, await self._anotes(writer(user, project, agent)))
+        return history_of(id, await self._anotes(writer(user, project, agent)))
 
     def facts(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, str]:
         """Return what is known for each slot, such as `{"home city": "Lives in Rosario"}`."""
-        return versions.facts(self._notes(writer(user, project, agent)), self.clock())
+        return facts(self._notes(writer(user, project, agent)), self.clock())
 
     async def afacts(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, str]:
         """Async form of `facts`."""
-        return versions.facts(await self._anotes(writer(user, project, agent)), self.clock())
+        return facts(await self._anotes(writer(user, project, agent)), self.clock())
 
     @writes
     def restore(
@@ -252,14 +257,14 @@ class Notes(Verbs):
             RecordNotFoundError: If the user has no such version.
             ConfigurationError: If it is active or proposed, or another note took its place.
         """
-        return self._decide(writer(user, project, agent), _by(user, versions.restored, id))
+        return self._decide(writer(user, project, agent), _by(user, restored, id))
 
     @writes
     async def arestore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `restore`."""
-        return await self._adecide(writer(user, project, agent), _by(user, versions.restored, id))
+        return await self._adecide(writer(user, project, agent), _by(user, restored, id))
 
     @writes
     def undo(
@@ -283,16 +288,14 @@ class Notes(Verbs):
             ConfigurationError: If the change was undone already, the note was changed since, or
                 another note took the place of what would come back.
         """
-        return self._decide(writer(user, project, agent), _by(user, versions.undone, change_id))
+        return self._decide(writer(user, project, agent), _by(user, undone, change_id))
 
     @writes
     async def aundo(
         self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `undo`."""
-        return await self._adecide(
-            writer(user, project, agent), _by(user, versions.undone, change_id)
-        )
+        return await self._adecide(writer(user, project, agent), _by(user, undone, change_id))
 
     @writes
     def pin(
@@ -335,14 +338,14 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no proposed note with this id.
         """
-        return self._decide(writer(user, project, agent), _by(user, versions.approved, id))
+        return self._decide(writer(user, project, agent), _by(user, approved, id))
 
     @writes
     async def aapprove(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `approve`."""
-        return await self._adecide(writer(user, project, agent), _by(user, versions.approved, id))
+        return await self._adecide(writer(user, project, agent), _by(user, approved, id))
 
     @writes
     def reject(
@@ -353,14 +356,14 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no proposed note with this id.
         """
-        return self._decide(writer(user, project, agent), _by(user, versions.rejected, id))
+        return self._decide(writer(user, project, agent), _by(user, rejected, id))
 
     @writes
     async def areject(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Async form of `reject`."""
-        return await self._adecide(writer(user, project, agent), _by(user, versions.rejected, id))
+        return await self._adecide(writer(user, project, agent), _by(user, rejected, id))
 
 
 def _by(

@@ -31,10 +31,10 @@ from langgraph_memory.retrieval import (
     Ranking,
     Recalled,
     arerank,
+    counts,
     lesson_ops,
-    listing,
+    recalled_from,
     rerank,
-    results,
     with_found,
     with_lessons,
 )
@@ -115,7 +115,7 @@ class Reading(Verbs):
         answers = self._answers(question, ranking)
         while (narrowed := question.narrowed(answers)) is not None:
             question, answers = narrowed, self._answers(narrowed, ranking)
-        recalled = results.recalled(question, answers, ranking, as_of or self.clock())
+        recalled = recalled_from(question, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = rerank(self.reranker, recalled)
         asked: list[GetOp] = []
@@ -159,7 +159,7 @@ class Reading(Verbs):
         answers = await self._aanswers(question, ranking)
         while (narrowed := question.narrowed(answers)) is not None:
             question, answers = narrowed, await self._aanswers(narrowed, ranking)
-        recalled = results.recalled(question, answers, ranking, as_of or self.clock())
+        recalled = recalled_from(question, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = await arerank(self.reranker, recalled)
         asked: list[GetOp] = []
@@ -316,14 +316,14 @@ class Reading(Verbs):
     ) -> dict[str, int]:
         """Return how many records of each type there are; of notes, the active ones."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        return listing.counts(self._records(namespaces))
+        return counts(self._records(namespaces))
 
     async def acount(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, int]:
         """Async form of `count`."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        return listing.counts(await self._arecords(namespaces))
+        return counts(await self._arecords(namespaces))
 
 
 def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:

@@ -7,7 +7,17 @@ from collections.abc import Hashable, Sequence
 from datetime import datetime
 from functools import partial
 
-from langgraph_memory.episodes import PER_CALL, Reflected, Reflection, reflection
+from langgraph_memory.episodes import (
+    PER_CALL,
+    Reflected,
+    Reflection,
+    is_due,
+    lessons,
+    reflection_batches,
+    reflection_request,
+    unreflected,
+    unreflected_op,
+)
 from langgraph_memory.errors import ModelError
 from langgraph_memory.memory import arguments
 from langgraph_memory.memory.background import Key, Work
@@ -47,7 +57,7 @@ class Reflecting(Verbs):
         owner, moment = arguments.unreflected(user, since)
         changes: list[Change] = []
         with THREAD_LOCKS.hold(_lock(owner)):
-            for episodes in reflection.batches(self._unreflected(owner, moment)):
+            for episodes in reflection_batches(self._unreflected(owner, moment)):
                 changes += self._reflect(owner, episodes)
         return changes
 
@@ -58,25 +68,25 @@ class Reflecting(Verbs):
         owner, moment = arguments.unreflected(user, since)
         changes: list[Change] = []
         async with THREAD_LOCKS.ahold(_lock(owner)):
-            for episodes in reflection.batches(await self._aunreflected(owner, moment)):
+            for episodes in reflection_batches(await self._aunreflected(owner, moment)):
                 changes += await self._areflect(owner, episodes)
         return changes
 
     def _unreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
-        found = self.store.batch([reflection.unreflected_op(owner, self._hybrid)])
+        found = self.store.batch([unreflected_op(owner, self._hybrid)])
         records = read_records([owner.namespace("episode")], found)
-        return reflection.unreflected((r for r in records if isinstance(r, Episode)), since)
+        return unreflected((r for r in records if isinstance(r, Episode)), since)
 
     async def _aunreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
-        found = await self.store.abatch([reflection.unreflected_op(owner, self._hybrid)])
+        found = await self.store.abatch([unreflected_op(owner, self._hybrid)])
         records = read_records([owner.namespace("episode")], found)
-        return reflection.unreflected((r for r in records if isinstance(r, Episode)), since)
+        return unreflected((r for r in records if isinstance(r, Episode)), since)
 
     def _reflect(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
         """Draw the lessons of some episodes, and write them with the record that it is done."""
         how, hybrid, now = self.extracting, self._hybrid, self.clock()
-        read = partial(reflection.lessons, episodes=episodes, now=now, redact=self.redact)
-        asked = self._chat.ask(reflection.request(episodes), Reflected, read, how.retries)
+        read = partial(lessons, episodes=episodes, now=now, redact=self.redact)
+        asked = self._chat.ask(reflection_request(episodes), Reflected, read, how.retries)
         drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
         found = self.store.batch(drawn.draft.ops(hybrid))
         ruled = self._rule(drawn.draft.pairs(found, hybrid, self._band))
@@ -89,8 +99,8 @@ class Reflecting(Verbs):
     async def _areflect(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
         """Async form of `_reflect`."""
         how, hybrid, now = self.extracting, self._hybrid, self.clock()
-        read = partial(reflection.lessons, episodes=episodes, now=now, redact=self.redact)
-        asked = await self._chat.aask(reflection.request(episodes), Reflected, read, how.retries)
+        read = partial(lessons, episodes=episodes, now=now, redact=self.redact)
+        asked = await self._chat.aask(reflection_request(episodes), Reflected, read, how.retries)
         drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
         found = await self.store.abatch(drawn.draft.ops(hybrid))
         ruled = await self._arule(drawn.draft.pairs(found, hybrid, self._band))
@@ -123,7 +133,7 @@ class Reflecting(Verbs):
         """Draw lessons, with one question to the model, if enough episodes wait or one failed."""
         with THREAD_LOCKS.hold(_lock(owner)):
             new = self._unreflected(owner)
-            if not reflection.is_due(new, every):
+            if not is_due(new, every):
                 return
             try:
                 self._reflect(owner, new[:PER_CALL])

@@ -16,7 +16,7 @@ from langgraph_memory.memory.delivery import Delivery
 from langgraph_memory.memory.outbox import Outbox
 from langgraph_memory.models import ChatModel
 from langgraph_memory.notes import Accept, Extracting, zone_of
-from langgraph_memory.records import validation
+from langgraph_memory.records import check_count, check_flag, check_unit
 from langgraph_memory.retrieval import Ranking, Rewrite, Rewriter
 
 
@@ -103,11 +103,11 @@ def extracting(
         raise ConfigurationError(f"accept= is a function of a Candidate, got {accept!r}")
     zone_of(time_zone)
     return Extracting(
-        validation.count("every_n_turns", every_n_turns, least=1),
-        validation.count("retries", retries),
+        check_count("every_n_turns", every_n_turns, least=1),
+        check_count("retries", retries),
         accept,
-        validation.flag("review", review),
-        validation.unit("min_importance", min_importance),
+        check_flag("review", review),
+        check_unit("min_importance", min_importance),
         time_zone,
     )
 
@@ -123,4 +123,4 @@ def chat_model(model: object) -> ChatModel | str:
 
 def reflect_every(number: object) -> int | None:
     """Refuse anything but a number of episodes."""
-    return None if number is None else validation.count("reflect_every", number, least=1)
+    return None if number is None else check_count("reflect_every", number, least=1)

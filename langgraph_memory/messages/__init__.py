@@ -1,5 +1,16 @@
 """Messages of LangChain as records, and back: content, log, retention, replies."""
 
+from langgraph_memory.messages.erased_marks import (
+    ERASED,
+    erased_delete_ops,
+    erased_ids,
+    erased_mark_ops,
+    erased_namespace_of,
+    erased_read_ops,
+    new_salt,
+    salt_of,
+    salt_op,
+)
 from langgraph_memory.messages.kept_marks import Mark, Marks, Place
 from langgraph_memory.messages.kinds import asks_to_do, forms
 from langgraph_memory.messages.langchain import (

@@ -40,25 +40,25 @@ def new_salt() -> tuple[str, PutOp]:
     return salt, PutOp(ERASED, _SALT, {_SALT: salt}, index=False)
 
 
-def namespace_of(salt: str, owner: Owner) -> Namespace:
+def erased_namespace_of(salt: str, owner: Owner) -> Namespace:
     """Return where the digests of a user's messages lie."""
     return (*ERASED, _digest(salt, owner.kind, owner.id))
 
 
-def mark_ops(salt: str, owner: Owner, ids: Iterable[str]) -> list[PutOp]:
+def erased_mark_ops(salt: str, owner: Owner, ids: Iterable[str]) -> list[PutOp]:
     """Return the operations that keep digests of messages, by the ids of their records."""
-    namespace = namespace_of(salt, owner)
+    namespace = erased_namespace_of(salt, owner)
     return [PutOp(namespace, _key(salt, owner, id), {}, index=False) for id in ids]
 
 
-def delete_ops(items: Iterable[Any]) -> list[PutOp]:
+def erased_delete_ops(items: Iterable[Any]) -> list[PutOp]:
     """Return the operations that delete digests which were read."""
     return [PutOp(tuple(item.namespace), item.key, None) for item in items]
 
 
-def read_ops(salt: str, owner: Owner, ids: Iterable[str]) -> list[GetOp]:
+def erased_read_ops(salt: str, owner: Owner, ids: Iterable[str]) -> list[GetOp]:
     """Return the operations that read the digests of messages."""
-    namespace = namespace_of(salt, owner)
+    namespace = erased_namespace_of(salt, owner)
     return [get_op(namespace, _key(salt, owner, id)) for id in ids]
 
 

@@ -20,8 +20,9 @@ from langgraph.store.base import GetOp
 from langgraph_memory.messages.kept_marks import NOTHING, Mark, Prints, print_of, unknown
 from langgraph_memory.messages.langchain import is_said, text_of, with_ids
 from langgraph_memory.records import Message, Owner, parse_time
+from langgraph_memory.redaction import Redact, redacted_blocks
 from langgraph_memory.store import edits_in, edits_read_op, forgotten, get_op, sound_or_none
-from langgraph_memory.text import Redact, redacted_blocks, replace_surrogates
+from langgraph_memory.text import replace_surrogates
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from langgraph_memory.notes.extraction import (
     Accept,
     Candidate,
     Extracted,
+    extraction_request,
     importance_of,
     proposed_text,
     read_items,
@@ -22,9 +23,30 @@ from langgraph_memory.notes.extraction_batch import (
     total,
 )
 from langgraph_memory.notes.extraction_queue import Batch, Thread, queue, queue_ops
-from langgraph_memory.notes.history import Decision
-from langgraph_memory.notes.model_merge import Comparison, Merge, MergeAnswer, Question
-from langgraph_memory.notes.pair_comparison import Pair, Reconciled
+from langgraph_memory.notes.history import (
+    Decision,
+    approved,
+    facts,
+    history_of,
+    rejected,
+    restored,
+    undone,
+)
+from langgraph_memory.notes.model_merge import (
+    Comparison,
+    Merge,
+    MergeAnswer,
+    Question,
+    alike,
+    merge_request,
+    merges,
+)
+from langgraph_memory.notes.pair_comparison import (
+    Pair,
+    Reconciled,
+    comparison_request,
+    pair_verdicts,
+)
 from langgraph_memory.notes.proposal_filter import Refused, worth_keeping
 from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
 from langgraph_memory.notes.similarity import BLIND, Band, band_of

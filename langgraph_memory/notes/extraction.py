@@ -31,7 +31,8 @@ from langgraph_memory.records import (
     proposed,
     united,
 )
-from langgraph_memory.text import Redact, clean, no_redaction, query_tokens
+from langgraph_memory.redaction import Redact, no_redaction
+from langgraph_memory.text import clean, query_tokens
 
 MAX_CANDIDATES = 30
 """Taken of one answer; a model that gives more is running away."""
@@ -94,7 +95,7 @@ class Extracted(BaseModel):
     notes: list[ExtractedNote]
 
 
-def request(
+def extraction_request(
     messages: Sequence[Message], time_zone: str = "UTC", earlier: Sequence[Message] = ()
 ) -> list[BaseMessage]:
     """Return what to ask a model for the notes in some messages.

@@ -31,6 +31,7 @@ from langgraph_memory.notes.reconciliation import (
 from langgraph_memory.notes.similarity import Band
 from langgraph_memory.notes.storage import change_ops, neighbour_ops
 from langgraph_memory.records import Change, Extraction, Kind, Message, Note, Owner, Status
+from langgraph_memory.redaction import Redact
 from langgraph_memory.store import (
     ALL,
     HybridOp,
@@ -41,7 +42,6 @@ from langgraph_memory.store import (
     put_op,
     read_record,
 )
-from langgraph_memory.text import Redact
 
 NEIGHBOURS = 5
 """Notes that a candidate is compared with, the most alike."""

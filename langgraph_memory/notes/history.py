@@ -21,7 +21,7 @@ Decision = Callable[[Sequence[Note], datetime], list[Change]]
 _CHANGE_ID = re.compile(r"([^@]+)@(\d+)(?:\.\d+)?")
 
 
-def history(id: str, notes: Sequence[Note]) -> list[Note]:
+def history_of(id: str, notes: Sequence[Note]) -> list[Note]:
     """Return all versions of a note, oldest first; none if there is no such note."""
     whole = _whole_id(check_record_id(id))
     return sorted((note for note in notes if _whole_id(note.id) == whole), key=_version)

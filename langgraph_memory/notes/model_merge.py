@@ -202,7 +202,7 @@ def _numbers(text: str) -> set[int]:
 # -- the question, and its answer ----------------------------------------------------------------
 
 
-def request(question: Question) -> list[BaseMessage]:
+def merge_request(question: Question) -> list[BaseMessage]:
     """Return what to ask a model about groups."""
     lines: list[str] = []
     number = 0

@@ -66,7 +66,7 @@ def pairs(
     return asked[:MAX_PAIRS]
 
 
-def request(asked: Sequence[Pair]) -> list[BaseMessage]:
+def comparison_request(asked: Sequence[Pair]) -> list[BaseMessage]:
     """Return what to ask a model about pairs."""
     lines = []
     for number, pair in enumerate(asked, 1):
@@ -74,7 +74,7 @@ def request(asked: Sequence[Pair]) -> list[BaseMessage]:
     return [SystemMessage(RECONCILING), HumanMessage("\n".join(lines))]
 
 
-def rulings(answer: object, asked: Sequence[Pair]) -> tuple[Rulings, list[str]]:
+def pair_verdicts(answer: object, asked: Sequence[Pair]) -> tuple[Rulings, list[str]]:
     """Return what a model's answer says of the pairs, and what was wrong with it.
 
     Raises:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langgraph_memory.records import normalise
+from langgraph_memory.redaction import Redact
 from langgraph_memory.retrieval import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
-from langgraph_memory.text import Redact, one_line, replace_surrogates
+from langgraph_memory.text import one_line, replace_surrogates
 
 MAX_NOTES = 5
 """Notes of one reply; whoever tells more of themselves in one message tells a story."""
@@ -62,7 +63,7 @@ def worth_keeping(proposed: Sequence[object], redact: Redact) -> tuple[list[str]
     """Return the texts to remember, each once, and what was refused.
 
     Example:
-        >>> from langgraph_memory.text.redaction import redact_secrets
+        >>> from langgraph_memory.redaction import redact_secrets
         >>> proposed = ["用户叫小明", "Which beans?", "My password is hunter2"]
         >>> kept, refused = worth_keeping(proposed, redact_secrets)
         >>> kept, [each.reason for each in refused]

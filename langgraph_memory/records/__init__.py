@@ -47,4 +47,18 @@ from langgraph_memory.records.records import (
     text_digest,
 )
 from langgraph_memory.records.soundness import MAX_DEPTH, depth, flaw_in, tell_once
-from langgraph_memory.records.validation import count
+from langgraph_memory.records.validation import (
+    check_aliases,
+    check_any_text,
+    check_count,
+    check_each_of,
+    check_flag,
+    check_ids,
+    check_number,
+    check_one_of,
+    check_progress,
+    check_text,
+    check_thread_id,
+    check_turn_id,
+    check_unit,
+)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from langgraph_memory.records.records import normalise
-from langgraph_memory.text import Redact, clean, has_number, has_time
+from langgraph_memory.redaction import Redact
+from langgraph_memory.text import clean, has_number, has_time
 
 MAX_ALIASES = 10
 """Of a note: all of them share one vector."""

@@ -13,12 +13,12 @@ from langgraph_memory.retrieval.block import (
     memory_block,
 )
 from langgraph_memory.retrieval.conversation_query import in_turn, queries_of
-from langgraph_memory.retrieval.listing import Choice, doomed
+from langgraph_memory.retrieval.listing import Choice, counts, doomed, receipt
 from langgraph_memory.retrieval.query import Answers, Question
 from langgraph_memory.retrieval.query_rewriting import Rewrite, Rewriter
 from langgraph_memory.retrieval.ranking import Quotas, Ranking, recency
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.retrieval.reranking import arerank, rerank
-from langgraph_memory.retrieval.results import lesson_ops, with_found, with_lessons
+from langgraph_memory.retrieval.results import lesson_ops, recalled_from, with_found, with_lessons
 from langgraph_memory.retrieval.scoring import Asker
 from langgraph_memory.retrieval.thresholds import Floors

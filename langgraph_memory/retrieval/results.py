@@ -17,7 +17,7 @@ from langgraph_memory.records import Episode, Message, Note, Owner, Record, Reco
 from langgraph_memory.retrieval.query import Answers, Asked, Question
 from langgraph_memory.retrieval.ranking import Evidence, Ranking, distinct
 from langgraph_memory.retrieval.recalled import Hit, Recalled
-from langgraph_memory.store import Found, Match, foreign, get_op, lying_in, read_record, said_at
+from langgraph_memory.store import Found, Match, get_op, lying_in, ranked, read_record, said_at
 from langgraph_memory.text import is_courtesy, wording
 
 RECENT_MESSAGES = 6
@@ -28,7 +28,9 @@ PERHAPS = 5
 _SPARE_TASKS = 3  # more: only a few per cent of recency make them change places
 
 
-def recalled(question: Question, answers: Answers, ranking: Ranking, now: datetime) -> Recalled:
+def recalled_from(
+    question: Question, answers: Answers, ranking: Ranking, now: datetime
+) -> Recalled:
     """Return what the store's answers to `question.ops` come to.
 
     Args:
@@ -121,7 +123,7 @@ class _Findings:
         [listed] = unexpired([list(items.values())], asked.expired)
         if not listed:
             return None
-        return foreign.ranked(
+        return ranked(
             listed,
             [similarities.get((item.namespace, item.key)) for item in listed],
             asked.ranker(type, self.ranking),

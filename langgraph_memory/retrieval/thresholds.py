@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from langgraph_memory.records import RecordType, validation
+from langgraph_memory.records import RecordType, check_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Floors:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            validation.number(each.name, getattr(self, each.name))
+            check_number(each.name, getattr(self, each.name))
 
     def of(self, type: RecordType) -> float:
         """Return the floor of a type that can be recalled."""

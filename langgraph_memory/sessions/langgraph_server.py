@@ -17,11 +17,11 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from langgraph_memory.redaction import Redact
 from langgraph_memory.sessions.guard import thread_of, user_of
 from langgraph_memory.sessions.sqlite import SqliteGuard, open_guard, place_of_file
 from langgraph_memory.sessions.state_redaction import state_redactor
 from langgraph_memory.sessions.threads import in_thread
-from langgraph_memory.text import Redact
 
 
 class ServerGuard(SqliteGuard):

@@ -21,13 +21,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.records import parse_time, utc_now, validation
+from langgraph_memory.records import check_count, check_flag, parse_time, utc_now
+from langgraph_memory.redaction import Redact
 from langgraph_memory.sessions.guard import Guard, point_of, thread_of, user_of
 from langgraph_memory.sessions.sqlite import SqliteGuard, open_reading, place_of_file
 from langgraph_memory.sessions.sqlite import open_guard as open_sqlite
 from langgraph_memory.sessions.state_redaction import state_redactor
 from langgraph_memory.sessions.threads import Session, in_thread
-from langgraph_memory.text import Redact
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Sessions:
         """
         config = self.config(user=user, thread_id=thread_id)
         config["configurable"]["checkpoint_ns"] = ""
-        limit = None if limit is None else validation.count("limit", limit)
+        limit = None if limit is None else check_count("limit", limit)
         return [_snapshot(found) for found in self._open().list(config, limit=limit)]
 
     def fork(
@@ -338,7 +338,7 @@ def open_sessions(
         {'thread_id': 'monday', 'user_id': 'c-2291'}
     """
     text, redacts = os.fspath(path), state_redactor(redact)
-    validation.flag("read_only", read_only)
+    check_flag("read_only", read_only)
     if text.lower().startswith(("postgres://", "postgresql://")):
         if read_only:
             raise ConfigurationError("read_only= is for files; give Postgres a role that reads")

@@ -21,7 +21,7 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.text import Redact, beside, redact_secrets, redacted_blocks
+from langgraph_memory.redaction import Redact, beside, redact_secrets, redacted_blocks
 
 T = TypeVar("T")
 

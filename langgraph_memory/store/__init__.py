@@ -2,6 +2,7 @@
 
 from langgraph_memory.store.erasing import ErasingStore, Overwritten, Sought, forms_of
 from langgraph_memory.store.filters import ExtendedFilter, check_filter, matches
+from langgraph_memory.store.foreign import ranked
 from langgraph_memory.store.items import (
     Address,
     Namespace,

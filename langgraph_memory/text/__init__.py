@@ -16,9 +16,6 @@ from langgraph_memory.text.dates import Span, spans_in
 from langgraph_memory.text.escaping import CLOSE, OPEN, one_line
 from langgraph_memory.text.expressions import asks_number, asks_time, has_number, has_time
 from langgraph_memory.text.questions import QUESTION_MARKS, ends_asking, has_question
-from langgraph_memory.text.redaction import Redact, no_redaction, redact_secrets
-from langgraph_memory.text.redaction.nested import beside, redacted
-from langgraph_memory.text.redaction.parts import redacted_blocks
 from langgraph_memory.text.small_talk import CJK, is_courtesy, words_of
 from langgraph_memory.text.token_count import (
     WIDE,

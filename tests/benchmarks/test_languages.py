@@ -10,8 +10,8 @@ import pytest
 from benchmarks import languages
 from benchmarks.languages import NoteMemory, NoteSet, followups, measure
 from langgraph_memory.records.aliases import proposed
+from langgraph_memory.redaction import no_redaction
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.text.redaction import no_redaction
 
 NOTES = {
     "n1": "Trains for a marathon in Porto",

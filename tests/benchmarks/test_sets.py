@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.labelled import read
-from langgraph_memory.text.redaction import redact_secrets
+from langgraph_memory.redaction import redact_secrets
 
 RELATIONS = ("same", "update", "contradiction", "additive", "unrelated")
 

@@ -95,18 +95,18 @@ PAGES = (
         "tools",
         "Tools and MCP",
         "A model that keeps a memory itself: [in an agent](../tools.md), and in any client of the "
-        "[Model Context Protocol](../mcp.md). What stands in `langgraph_memory.mcp_server` and "
-        "`langgraph_memory.mcp_http` needs the extra `mcp`.",
+        "[Model Context Protocol](../mcp.md). What stands in `langgraph_memory.mcp` needs the "
+        "extra `mcp`.",
         (
             "memory_tools",
             "TOOLS_PROMPT",
-            "mcp_server.memory_server",
-            "mcp_server.serve_stdio",
-            "mcp_http.http_app",
-            "mcp_http.Tokens",
-            "mcp_tokens.Bearer",
-            "mcp_tokens.TokensFile",
-            "mcp_connections.Connections",
+            "mcp.memory_server",
+            "mcp.serve_stdio",
+            "mcp.http_app",
+            "mcp.Tokens",
+            "mcp.Bearer",
+            "mcp.TokensFile",
+            "mcp.Connections",
         ),
     ),
     Page(

@@ -22,10 +22,10 @@ from langgraph.types import Command, Send
 from pydantic import BaseModel
 
 from langgraph_memory import ConfigurationError, Memory, open_sessions
+from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.sessions.langgraph_server import open_checkpointer
 from langgraph_memory.sessions.sessions import Sessions
 from langgraph_memory.sessions.state_redaction import StateRedactor
-from langgraph_memory.text.redaction import redact_secrets
 from tests.sessions.graphs import Do, answer, chat, say, with_approval, with_deltas
 
 KEY = "sk-" + "abcdefghijklmnopqrst1234"

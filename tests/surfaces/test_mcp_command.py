@@ -14,8 +14,8 @@ import pytest
 
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.cli.__main__ import main
-from langgraph_memory.cli.mcp import read_tokens
 from langgraph_memory.files.directory_lock import OWNER_FILE
+from langgraph_memory.mcp import read_tokens
 from langgraph_memory.testing import HashingEmbeddings
 
 pytest.importorskip("mcp_types", reason="the extra mcp is not installed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from langgraph_memory.text.redaction.naming import Span
+from langgraph_memory.redaction.naming import Span
 
 LONGEST = 4_096
 """Characters of a value at most."""

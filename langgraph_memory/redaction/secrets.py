@@ -16,15 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.text.redaction.codes import without_codes
-from langgraph_memory.text.redaction.columns import column_spans
-from langgraph_memory.text.redaction.forms import without_forms
-from langgraph_memory.text.redaction.named import named_spans
-from langgraph_memory.text.redaction.naming import Span, names_secret
-from langgraph_memory.text.redaction.numbers import without_cards
-from langgraph_memory.text.redaction.personal import KINDS, PersonalKind, without_personal
-
-__all__ = ["redact_secrets", "redactor"]
+from langgraph_memory.redaction.codes import without_codes
+from langgraph_memory.redaction.columns import column_spans
+from langgraph_memory.redaction.forms import without_forms
+from langgraph_memory.redaction.named import named_spans
+from langgraph_memory.redaction.naming import Span, names_secret
+from langgraph_memory.redaction.numbers import without_cards
+from langgraph_memory.redaction.personal import KINDS, PersonalKind, without_personal
 
 Redact = Callable[[str], str]
 """Takes secrets out of a text."""

@@ -10,7 +10,7 @@ def redacted_parts(parts: Sequence[str], redact: Callable[[str], str]) -> list[s
     """Return as many parts without secrets, also where two of them tell one, or hold one half each.
 
     Example:
-        >>> from langgraph_memory.text.redaction import redact_secrets
+        >>> from langgraph_memory.redaction import redact_secrets
         >>> redacted_parts(["My password is", "hunter2", "Bye"], redact_secrets)
         ['My password is', '[redacted]', 'Bye']
     """
@@ -26,7 +26,7 @@ def redacted_blocks(blocks: list[Any], redact: Callable[[str], str]) -> list[Any
     """Return the blocks of a message without secrets in their texts, or the list as it is.
 
     Example:
-        >>> from langgraph_memory.text.redaction import redact_secrets
+        >>> from langgraph_memory.redaction import redact_secrets
         >>> redacted_blocks(["My password is", {"type": "text", "text": "hunter2"}], redact_secrets)
         ['My password is', {'type': 'text', 'text': '[redacted]'}]
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from langgraph_memory.text.redaction.looks import is_like_password
-from langgraph_memory.text.redaction.values import trimmed
+from langgraph_memory.redaction.looks import is_like_password
+from langgraph_memory.redaction.values import trimmed
 
 _OPENED = (
     "access alarm card door elevator entrance entry garage gate keypad lock lockbox locker login "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from langgraph_memory.text.redaction.assigned import is_prose
-from langgraph_memory.text.redaction.looks import (
+from langgraph_memory.redaction.assigned import is_prose
+from langgraph_memory.redaction.looks import (
     is_code,
     is_like_key,
     is_like_password,
@@ -13,9 +13,9 @@ from langgraph_memory.text.redaction.looks import (
     is_row,
     is_strong,
 )
-from langgraph_memory.text.redaction.naming import Name, Span
-from langgraph_memory.text.redaction.values import CLOSERS, EAST, WORD, group_span, trimmed
-from langgraph_memory.text.redaction.words import ASSIGNED, BARE, COMPOUNDS
+from langgraph_memory.redaction.naming import Name, Span
+from langgraph_memory.redaction.values import CLOSERS, EAST, WORD, group_span, trimmed
+from langgraph_memory.redaction.words import ASSIGNED, BARE, COMPOUNDS
 
 _AFTER = 120
 """Characters after a name in which its value is looked for."""

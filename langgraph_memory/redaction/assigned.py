@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from langgraph_memory.text.redaction.looks import (
+from langgraph_memory.redaction.looks import (
     is_code,
     is_like_key,
     is_like_password,
     is_placeholder,
     is_row,
 )
-from langgraph_memory.text.redaction.naming import NAMES, Name, Span, lower
-from langgraph_memory.text.redaction.values import CLOSERS, QUOTED, RUN, group_span, trimmed
-from langgraph_memory.text.redaction.words import ASSIGNED, BARE
+from langgraph_memory.redaction.naming import NAMES, Name, Span, lower
+from langgraph_memory.redaction.values import CLOSERS, QUOTED, RUN, group_span, trimmed
+from langgraph_memory.redaction.words import ASSIGNED, BARE
 
 _ASSIGNED = re.compile(
     rf"""

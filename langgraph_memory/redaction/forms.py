@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from langgraph_memory.text.redaction.looks import is_placeholder
+from langgraph_memory.redaction.looks import is_placeholder
 
 _A = "[A-Za-z0-9]"
 _H = "[0-9a-f]"

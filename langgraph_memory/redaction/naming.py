@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from langgraph_memory.text.redaction.words import BARE, KEYS, PASSWORDS, PHRASES, begins_word, names
+from langgraph_memory.redaction.words import BARE, KEYS, PASSWORDS, PHRASES, begins_word, names
 
 Span = tuple[int, int]
 """Where a part of a text begins and ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from langgraph_memory.text.redaction.words import STANDS_FOR
+from langgraph_memory.redaction.words import STANDS_FOR
 
 _STANDS_FOR = re.compile(
     r"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from langgraph_memory.text.redaction.naming import names_secret
+from langgraph_memory.redaction.naming import names_secret
 
 
 def redacted(value: Any, redact: Callable[[str], str], name: str = "") -> Any:
@@ -17,7 +17,7 @@ def redacted(value: Any, redact: Callable[[str], str], name: str = "") -> Any:
         name: What the value is called, which may tell what it is.
 
     Example:
-        >>> from langgraph_memory.text.redaction import redact_secrets
+        >>> from langgraph_memory.redaction import redact_secrets
         >>> redacted({"db": {"password": "hunter2", "port": 5432}}, redact_secrets)
         {'db': {'password': '[redacted]', 'port': 5432}}
     """

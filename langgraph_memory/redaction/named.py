@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from langgraph_memory.text.redaction.assigned import (
+from langgraph_memory.redaction.assigned import (
     assigned_value,
     assignment,
     row_of_words,
     value_below,
 )
-from langgraph_memory.text.redaction.naming import Name, Span, names_in
-from langgraph_memory.text.redaction.told import value_before, value_next, value_told
+from langgraph_memory.redaction.naming import Name, Span, names_in
+from langgraph_memory.redaction.told import value_before, value_next, value_told
 
 
 def named_spans(text: str) -> Iterator[Span]:

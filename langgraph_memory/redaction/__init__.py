@@ -1,0 +1,5 @@
+"""Secrets, and on request what is personal, out of texts and JSON."""
+
+from langgraph_memory.redaction.nested import beside, redacted
+from langgraph_memory.redaction.parts import redacted_blocks
+from langgraph_memory.redaction.secrets import Redact, no_redaction, redact_secrets, redactor
