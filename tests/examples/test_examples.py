@@ -22,9 +22,9 @@ from examples import forgetting, supervisor, team
 from examples.stand_ins import code, plan, research, scripted, supervise, write
 from langgraph_memory import TOOLS_PROMPT, ChromaStore, Memory, SavingReply, open_sessions
 from langgraph_memory.text.escaping import OPEN
+from tests.graph.graphs import Way, as_user, episodes, say
 from tests.no_network import NO_NETWORK
 from tests.openai_server import OpenAIServer
-from tests.surfaces.graphs import Way, as_user, episodes, say
 
 ROOT = Path(__file__).parents[2]
 
@@ -537,7 +537,7 @@ def test_each_example_is_run_here() -> None:
         *(run for runs in IN_ONE_PROCESS.values() for run in runs),
     ]
     run = {command[0].removeprefix("examples.") for command in commands}
-    assert run | {"mcp_client"} == set(NAMES)  # tests/surfaces/test_mcp.py has that one
+    assert run | {"mcp_client"} == set(NAMES)  # tests/graph/test_mcp.py has that one
 
 
 def test_the_readme_names_each_file_and_no_other() -> None:

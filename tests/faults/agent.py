@@ -11,7 +11,7 @@ from langgraph_memory import Memory, Sessions
 from langgraph_memory.testing import ScriptedChatModel
 from tests.faults.batches import not_found, shelved, stock
 from tests.faults.scenario import State, not_recalled
-from tests.surfaces.graphs import Shape, said, say, tasks
+from tests.graph.graphs import Shape, said, say, tasks
 
 USER, THREAD = "ana", "t"
 

@@ -11,7 +11,7 @@ from langgraph.store.base import BaseStore, GetOp, PutOp, SearchOp
 
 from langgraph_memory.store.items import Namespace
 from tests.faults.scenario import State
-from tests.surfaces.graphs import opened
+from tests.graph.graphs import opened
 
 SHELF = "shelf"
 STOCK = 1_955

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from langgraph_memory import Memory, Sessions, open_sessions
+from tests.chroma.children import Pipe
 from tests.faults.agent import Agent
 from tests.faults.batches import Batches
 from tests.faults.repetitions import Repetitions
 from tests.faults.scenario import Scenario, Verdict, examine
 from tests.faults.verbs import Verbs
-from tests.store.children import Pipe
-from tests.surfaces.graphs import nodes, opened, wrapped
+from tests.graph.graphs import nodes, opened, wrapped
 
 SCENARIOS: dict[str, Callable[[Memory, Sessions, int], Scenario]] = {
     "batches": lambda memory, _, seed: Batches(memory.store, seed),

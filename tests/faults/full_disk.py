@@ -19,10 +19,10 @@ from langgraph.store.base import PutOp
 
 from langgraph_memory import StoreError, open_sessions
 from langgraph_memory.testing import ScriptedChatModel
+from tests.chroma.children import Pipe
+from tests.chroma.support import open_store
 from tests.faults.agent import THREAD, USER, reply
-from tests.store.children import Pipe
-from tests.store.support import open_store
-from tests.surfaces.graphs import nodes, opened, say
+from tests.graph.graphs import nodes, opened, say
 
 BEAT = 0.02  # seconds
 

@@ -24,11 +24,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.chroma.support import Child
 from tests.faults.batches import fill
 from tests.faults.children import SCENARIOS, judge, work
 from tests.faults.persist import FILES, Index
 from tests.faults.scenario import Verdict
-from tests.store.support import Child
 
 _PATIENCE = 60.0  # seconds for what takes two or three
 

@@ -15,11 +15,11 @@ from langgraph_memory.chroma.calls import persistent_client
 from langgraph_memory.chroma.disk_space import needed, size_of
 from langgraph_memory.chroma.rows import item_rows
 from langgraph_memory.testing import HashingEmbeddings
+from tests.chroma.damaged import small_disk
+from tests.chroma.support import Child, chroma_refuses, open_store, stored_item
 from tests.faults import full_disk
 from tests.faults.full_disk import ballast, text
-from tests.store.damaged import small_disk
-from tests.store.support import Child, chroma_refuses, open_store, stored_item
-from tests.surfaces.graphs import opened
+from tests.graph.graphs import opened
 
 LONGEST_HALT = 20.0
 """Seconds. Where Chroma hangs it is a thousand; on a busy machine everything takes its time."""

@@ -10,7 +10,7 @@ import pytest
 from tests.faults.batches import Batches, batch, fill
 from tests.faults.kills import kills
 from tests.faults.scenario import examine
-from tests.surfaces.graphs import opened
+from tests.graph.graphs import opened
 
 
 @pytest.fixture(scope="session")
