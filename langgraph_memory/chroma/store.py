@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from langgraph.store.base import (
@@ -50,6 +50,9 @@ from langgraph_memory.files import resolved
 from langgraph_memory.models import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.records import Clock, utc_now
 from langgraph_memory.store import HybridOp, Namespace, NewestOp, Overwritten, Sought, check_ttl
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
 
 T = TypeVar("T")
 
@@ -114,7 +117,7 @@ class ChromaStore(BaseStore):
         self,
         path: str | Path | None = None,
         *,
-        client: Any = None,
+        client: ClientAPI | None = None,
         headers: Mapping[str, str] | None = None,
         tenant: str | None = None,
         database: str | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, assert_type
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
@@ -90,7 +90,9 @@ def test_a_summary() -> None:
 def test_one_node(tmp_path: Any) -> None:
     with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory:
         builder = StateGraph(MessagesState)
-        builder.add_node("chat", with_memory(plain_chat, memory, user=customer))
+        node: Callable[[MessagesState], dict[str, list[BaseMessage]]]
+        node = with_memory(plain_chat, memory, user=customer)
+        builder.add_node("chat", node)
         builder.add_edge(START, "chat")
         given: Any = {"messages": [("user", "A kilo of Colombia, please.")]}
         builder.compile().invoke(given, {"configurable": {"customer": "c-2291"}})

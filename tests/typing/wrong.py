@@ -43,7 +43,7 @@ def wrong_values(memory: Memory) -> None:
 def wrong_places() -> None:
     recall_node(ChromaStore.in_memory())  # type: ignore[arg-type]  # a store is no memory
     remember_node(Memory(), project="shop")  # type: ignore[call-arg]  # what a run says is its user's
-    with_memory("chat", Memory())  # type: ignore[arg-type]  # the name of a node
+    with_memory("chat", Memory())  # type: ignore[type-var]  # the name of a node
     Memory("./memory")  # type: ignore[arg-type]  # a path
 
 
