@@ -274,7 +274,11 @@ class Collection:
             theirs = [
                 id
                 for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
-                if is_of_user(metadata.get("part"), user)
+                if (
+                    user == replace_surrogates(user)
+                    if metadata is None  # of a row that others wrote
+                    else is_of_user(metadata.get("part"), user)
+                )
             ]
             if theirs:
                 self._rows.delete(theirs)
