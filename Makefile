@@ -34,7 +34,7 @@ test-all: ## All tests, the slow ones too, on each Python from 3.11 to 3.13 on t
 	done
 
 test-lowest: ## All tests, with the lowest versions that pyproject.toml allows; needs uv
-	@$(MAKE) test ENV=.venv-lowest RESOLUTION=lowest-direct
+	@$(MAKE) test ENV=.venv-lowest PYTHON=3.11 RESOLUTION=lowest-direct
 
 check: $(ENV)/installed ## Format, lint, who imports whom, and types
 	$(BIN)/ruff format --check
