@@ -27,7 +27,7 @@ from langgraph.store.base import (
 )
 
 from langgraph_memory.chroma.collection import Collection
-from langgraph_memory.chroma.copies import checked, copied
+from langgraph_memory.chroma.copies import checked, copied_directory
 from langgraph_memory.chroma.erasure.file_search import search
 from langgraph_memory.chroma.erasure.overwriting import overwrite
 from langgraph_memory.chroma.erasure.pending import add_pending
@@ -36,12 +36,12 @@ from langgraph_memory.chroma.opening import (
     open_client,
     open_directory,
     open_in_memory,
-    open_reading,
+    open_read_only,
     open_server,
     release,
 )
 from langgraph_memory.chroma.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
-from langgraph_memory.chroma.planning import Plan, labels, plan, writes
+from langgraph_memory.chroma.planning import Plan, labels, plan, writes_of
 from langgraph_memory.chroma.reading import Reader
 from langgraph_memory.chroma.server import Server, is_url
 from langgraph_memory.chroma.server_collection import ServerRows
@@ -151,7 +151,7 @@ class ChromaStore(BaseStore):
             _refuse(place | waiting, "they are for the URL of a Chroma server")
             self._directory = resolved(str(path))
         if read_only:
-            self._use(open_reading(Path(str(path)), limits, self._embedder))
+            self._use(open_read_only(Path(str(path)), limits, self._embedder))
         elif client is not None:
             _refuse(place, "a client has them: chromadb.HttpClient(headers=..., tenant=...)")
             self._use(open_client(client, limits, **waiting))
@@ -368,7 +368,7 @@ class ChromaStore(BaseStore):
                 "with"
             )
         with self._open.resting():
-            rows = copied(self.directory, place)
+            rows = copied_directory(self.directory, place)
         checked(place, rows)
         return rows
 
@@ -489,7 +489,7 @@ class ChromaStore(BaseStore):
         )
         results = reader.results(plan.ops)
         if plan.puts:
-            collection.write(writes(plan, documents, self._clock()))
+            collection.write(writes_of(plan, documents, self._clock()))
         return results
 
 

@@ -47,11 +47,11 @@ from langgraph_memory.messages import (
     field_of,
     injected,
     last_user_message,
-    merged,
     structured_in,
     take_proposal,
     with_ids,
     with_new_ids,
+    with_new_messages,
     without_block,
 )
 from langgraph_memory.records import record_id
@@ -473,7 +473,7 @@ def _answered(
     answer = next((m for m in reversed(returned) if isinstance(m, AIMessage)), None)
     if answer is None or answer.tool_calls:
         return result, None
-    return result, Taken(merged(messages, returned), proposed=tuple(proposed))
+    return result, Taken(with_new_messages(messages, returned), proposed=tuple(proposed))
 
 
 def _map_messages(update: Any, change: Callable[[Any], Any]) -> Any:
