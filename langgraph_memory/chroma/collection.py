@@ -241,6 +241,12 @@ class Collection:
                 if len(page["ids"]):
                     yield np.asarray(page["embeddings"], np.float32)
 
+    def first_vectors(self, addresses: Iterable[Address]) -> dict[str, NDArray[np.float32]]:
+        """Return the first text of each of some items that has one, with its vector."""
+        with self._lock:
+            found = stored_items(self._rows, [row_id(*address) for address in addresses])
+            return {item.texts[0]: item.vectors[0] for _, item in found if item.texts}
+
     def count_beside(self, namespaces: Iterable[Namespace]) -> int:
         """Return how many items lie elsewhere than in some namespaces."""
         clauses: list[Any] = [{"state": {"$nin": list(BESIDE_ITEMS)}}]

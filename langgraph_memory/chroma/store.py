@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+import numpy as np
 from langgraph.store.base import (
     BaseStore,
     IndexConfig,
@@ -49,6 +50,9 @@ from langgraph_memory.files import resolved
 from langgraph_memory.models import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.records import Clock, utc_now
 from langgraph_memory.store import HybridOp, Namespace, NewestOp, Overwritten, Sought, check_ttl
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
 
 T = TypeVar("T")
 
@@ -113,7 +117,7 @@ class ChromaStore(BaseStore):
         self,
         path: str | Path | None = None,
         *,
-        client: Any = None,
+        client: ClientAPI | None = None,
         headers: Mapping[str, str] | None = None,
         tenant: str | None = None,
         database: str | None = None,
@@ -225,14 +229,20 @@ class ChromaStore(BaseStore):
     def batch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Carry out operations: reads see the state before the batch, writes land all or none."""
         planned = self._planned(ops)
-        documents, queries = self._with_probe(planned)
-        return self._run(planned, *self._embedder.embed(documents, queries))
+        try:
+            vectors = self._embedder.embed(*self._with_probe(planned))
+        except Exception as error:  # noqa: BLE001 - each embedder raises what it likes
+            vectors = self._stored_vectors(planned, error)
+        return self._run(planned, *vectors)
 
     async def abatch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Async form of `batch`; Chroma is called in a worker thread."""
         self._open.check_usable()  # no thread outlives a fork
         planned = self._planned(ops)
-        vectors = await self._aembed(*self._with_probe(planned))
+        try:
+            vectors = await self._aembed(*self._with_probe(planned))
+        except Exception as error:  # noqa: BLE001 - each embedder raises what it likes
+            vectors = await self._in_pool(self._open.readers, self._stored_vectors, planned, error)
         if not planned.puts:
             return await self._in_pool(self._open.readers, self._run, planned, *vectors)
         return await self._in_writer(self._run, planned, *vectors)
@@ -438,6 +448,20 @@ class ChromaStore(BaseStore):
         if self._embedder.has_async or not (documents or queries):
             return await self._embedder.aembed(documents, queries)
         return await self._in_pool(self._open.readers, self._embedder.embed, documents, queries)
+
+    def _stored_vectors(self, plan: Plan, error: Exception) -> tuple[Vectors, Vectors]:
+        """Return the vectors of a batch whose texts were all embedded before.
+
+        Without an embedder, what is no text of a record can still be changed.
+
+        Raises:
+            Exception: What the embedder raised, where a text is new.
+        """
+        known = self._open.first_vectors(plan.puts)
+        unconfirmed = self._embedder.needs_probe and not self._confirmed
+        if plan.queries or unconfirmed or not known.keys() >= set(plan.documents):
+            raise error
+        return np.stack([known[text] for text in plan.documents]), np.zeros((0, 0), np.float32)
 
     def _in_pool(
         self, pool: ThreadPoolExecutor, call: Callable[..., T], *args: Any
