@@ -18,7 +18,7 @@ BOUNDS = {
     "functions of a graph turn": 640,
     "names defined twice": 27,
     "written twice": 104,
-    "lines of code": 24_567,
+    "lines of code": 24_613,
 }
 
 
