@@ -21,7 +21,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_memory import ChromaStore, Memory, Sessions, compact, open_sessions
-from langgraph_memory.files.byte_search import Needles, chunks_of
+from langgraph_memory.files.byte_search import Needles, file_chunks
 from langgraph_memory.records.records import Message
 from langgraph_memory.store.erasing import forms_of
 from langgraph_memory.store.traces import pieces_of_text, pieces_of_vectors
@@ -132,7 +132,7 @@ def _erase(memory: Memory, sessions: Sessions) -> float:
 
 def _count(directory: Path, needles: Needles) -> int:
     files = (file for file in directory.rglob("*") if file.is_file())
-    return sum(needles.count_in(chunks_of(file)).total() for file in files)
+    return sum(needles.count_in(file_chunks(file)).total() for file in files)
 
 
 def _opened(directory: Path) -> Memory:

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.testing.chat import tokens
+from langgraph_memory.testing.chat import word_chunks
 
 Json = dict[str, Any]
 
@@ -166,7 +166,7 @@ def _events(body: Json, message: Json) -> Iterator[Json]:
     head = _head(body, "chat.completion.chunk")
     calls = [{"index": i, **call} for i, call in enumerate(message.get("tool_calls") or ())]
     deltas: list[Json] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": token} for token in tokens(message["content"] or "")]
+    deltas += [{"content": token} for token in word_chunks(message["content"] or "")]
     deltas += [{"tool_calls": [call]} for call in calls]
     for delta in deltas:
         yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
@@ -186,8 +186,8 @@ def _finish_reason(message: Json) -> str:
 
 def _usage(messages: list[Json], answer: Json) -> Json:
     texts = [message.get("content") for message in messages]
-    read = sum(len(tokens(text)) for text in texts if isinstance(text, str))
-    written = len(tokens(answer["content"] or ""))
+    read = sum(len(word_chunks(text)) for text in texts if isinstance(text, str))
+    written = len(word_chunks(answer["content"] or ""))
     return {
         "prompt_tokens": read,
         "completion_tokens": written,
@@ -206,7 +206,7 @@ def _embeddings(body: Json, embeddings: HashingEmbeddings) -> Json:
         {"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector}
         for index, vector in enumerate(embeddings.embed_documents(texts))
     ]
-    read = sum(len(tokens(text)) for text in texts)
+    read = sum(len(word_chunks(text)) for text in texts)
     usage = {"prompt_tokens": read, "total_tokens": read}
     return {"object": "list", "data": data, "model": body.get("model", ""), "usage": usage}
 

@@ -23,14 +23,13 @@ from typing import Any
 import langgraph_memory
 
 PACKAGE = Path(langgraph_memory.__file__).parent
-KIT = PACKAGE / "testing" / "conformance"
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def modules() -> list[Path]:
-    """Return the files of the package, without the conformance kit."""
-    return sorted(each for each in PACKAGE.rglob("*.py") if KIT not in each.parents)
+    """Return the files of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 def root_files() -> list[str]:
@@ -91,11 +90,10 @@ def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 def _pairs(body: list[ast.stmt]) -> Iterator[str]:
     plain = {each.name for each in body if isinstance(each, ast.FunctionDef)}
-    for each in body:
-        if isinstance(each, ast.AsyncFunctionDef):
-            name = each.name
-            if {name.removeprefix("a"), name.replace("_a", "_", 1)} & plain:
-                yield name
+    coroutines = {each.name for each in body if isinstance(each, ast.AsyncFunctionDef)}
+    for name in sorted(coroutines):
+        if {name.removeprefix("a"), name.replace("_a", "_", 1)} & plain:
+            yield name
 
 
 def run_through(action: Callable[[], Any]) -> tuple[set[str], set[Any]]:

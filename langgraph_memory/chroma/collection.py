@@ -35,12 +35,12 @@ from langgraph_memory.chroma.loading import (
     stored_before,
     stored_items,
 )
-from langgraph_memory.chroma.partition import Partition, Snapshot
+from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
 from langgraph_memory.chroma.partition_cache import Limits, PartitionCache
 from langgraph_memory.chroma.rows import BESIDE_ITEMS, is_of_user, namespace_row, row_id, tombstone
 from langgraph_memory.chroma.vector_clock import VectorClock, is_empty
 from langgraph_memory.chroma.writing import (
-    Before,
+    ReplacedItem,
     Write,
     Writes,
     deletions,
@@ -56,12 +56,12 @@ from langgraph_memory.text import replace_surrogates
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-Pair = tuple[Partition, Snapshot]
+Pair = tuple[Partition, PartitionSnapshot]
 Source = Sequence[Pair] | LargeReader
 """Where an operation looks: partitions in memory, or what is too large for that."""
 
 
-class Reading(NamedTuple):
+class BatchReads(NamedTuple):
     """What a batch reads, all as it is at one moment."""
 
     items: list[StoredItem | None]
@@ -144,7 +144,7 @@ class Collection:
         names: Sequence[ScopeName] = (),
         now: float | None = None,
         listing: Namespace | None = None,
-    ) -> Reading:
+    ) -> BatchReads:
         """Return items, sources to search, and namespaces, all as they are at one moment.
 
         Partitions that are not cached are loaded with one read; those of single items are not.
@@ -241,6 +241,12 @@ class Collection:
                 if len(page["ids"]):
                     yield np.asarray(page["embeddings"], np.float32)
 
+    def first_vectors(self, addresses: Iterable[Address]) -> dict[str, NDArray[np.float32]]:
+        """Return the first text of each of some items that has one, with its vector."""
+        with self._lock:
+            found = stored_items(self._rows, [row_id(*address) for address in addresses])
+            return {item.texts[0]: item.vectors[0] for _, item in found if item.texts}
+
     def count_beside(self, namespaces: Iterable[Namespace]) -> int:
         """Return how many items lie elsewhere than in some namespaces."""
         clauses: list[Any] = [{"state": {"$nin": list(BESIDE_ITEMS)}}]
@@ -268,7 +274,11 @@ class Collection:
             theirs = [
                 id
                 for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
-                if is_of_user(metadata.get("part"), user)
+                if (
+                    user == replace_surrogates(user)
+                    if metadata is None  # of a row that others wrote
+                    else is_of_user(metadata.get("part"), user)
+                )
             ]
             if theirs:
                 self._rows.delete(theirs)
@@ -375,7 +385,7 @@ class Collection:
         scopes: Sequence[Scope],
         now: float | None,
         listed: Sequence[Namespace],
-    ) -> Reading | None:
+    ) -> BatchReads | None:
         """Return what is read if all of it is in memory."""
         wanted = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
         here = {}
@@ -385,7 +395,7 @@ class Collection:
                 return None
             here[namespace] = partition
         pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
-        return Reading(
+        return BatchReads(
             [here[ns].get(key, now) for ns, key in addresses],
             {scope.name: [pairs[ns] for ns in scope.namespaces] for scope in scopes},
             listed,
@@ -416,7 +426,7 @@ class Collection:
         scopes: Sequence[Scope],
         now: float | None,
         listed: Sequence[Namespace],
-    ) -> Reading:
+    ) -> BatchReads:
         self.check_usable()
         items = self._get(addresses, now)
         pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}
@@ -426,7 +436,7 @@ class Collection:
             else [pairs[namespace] for namespace in scope.namespaces]
             for scope in scopes
         }
-        return Reading(items, sources, listed)
+        return BatchReads(items, sources, listed)
 
     def _get(self, addresses: Sequence[Address], now: float | None) -> list[StoredItem | None]:
         cached = {namespace: self._cache.get(namespace) for namespace, _ in addresses}
@@ -506,9 +516,9 @@ class Collection:
 
     # -- parts of writing; the lock is held --
 
-    def _before(self, writes: Writes) -> dict[str, Before]:
+    def _before(self, writes: Writes) -> dict[str, ReplacedItem]:
         """Return what the touched items are now, by the id of their row."""
-        before: dict[str, Before] = {}
+        before: dict[str, ReplacedItem] = {}
         unknown: list[str] = []
         for namespace, write in writes.items():
             partition = self._cache.get(namespace)
@@ -517,10 +527,14 @@ class Collection:
                 continue
             for key in write.keys:
                 if (item := partition.get(key)) is not None:
-                    before[row_id(namespace, key)] = Before(item.created_at, len(item.vectors))
+                    before[row_id(namespace, key)] = ReplacedItem(
+                        item.created_at, len(item.vectors)
+                    )
         return before | stored_before(self._rows, unknown)
 
-    def _stamped(self, namespace: Namespace, write: Write, before: Mapping[str, Before]) -> Write:
+    def _stamped(
+        self, namespace: Namespace, write: Write, before: Mapping[str, ReplacedItem]
+    ) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""
         put = []
         for item in write.put:

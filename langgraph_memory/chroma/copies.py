@@ -12,7 +12,7 @@ from langgraph_memory.errors import StoreError
 from langgraph_memory.files import DirectoryLock, leave_mark
 
 
-def copied(directory: Path, place: Path) -> int:
+def copied_directory(directory: Path, place: Path) -> int:
     """Copy a directory; return how many rows there are.
 
     Raises:

@@ -13,7 +13,7 @@ from langgraph_memory.chroma.calls import COLLECTION, PAGE, WHOLE, ChromaRows, c
 from langgraph_memory.chroma.rows import Unreadable, items_from_rows, read_namespace, readable_items
 from langgraph_memory.chroma.tables import find_collection, namespace_parts, reading
 from langgraph_memory.chroma.vector_clock import is_empty
-from langgraph_memory.chroma.writing import Before
+from langgraph_memory.chroma.writing import ReplacedItem
 from langgraph_memory.store import Address, Namespace, StoredItem, part_of
 
 
@@ -71,10 +71,10 @@ def stored_items(rows: ChromaRows, ids: Iterable[str]) -> Iterator[tuple[str, St
                 yield id, item
 
 
-def stored_before(rows: ChromaRows, ids: Sequence[str]) -> dict[str, Before]:
+def stored_before(rows: ChromaRows, ids: Sequence[str]) -> dict[str, ReplacedItem]:
     """Return what a write has to know of the items in rows, by the id of their row."""
     return {
-        page["ids"][i]: Before(envelope["created_at"], envelope["vectors"])
+        page["ids"][i]: ReplacedItem(envelope["created_at"], envelope["vectors"])
         for page in rows.at(ids, ["metadatas"])
         for i, _, _, envelope in readable_items(page["metadatas"])
     }

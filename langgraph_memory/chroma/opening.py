@@ -89,7 +89,7 @@ def _owned(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
         return collection
 
 
-def open_reading(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
+def open_read_only(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
     """Open the collection in a directory for reading alone, whoever has it open.
 
     If that is this process, what it has open is shared: two libraries that read one file in one

@@ -32,7 +32,7 @@ _EMPTY_BYTES = 8_000  # a partition and its index, of a user who has nothing
 _ROW_OVERHEAD_BYTES = 1_350  # a decoded item, its postings, entries, columns: of a message
 
 
-class Snapshot(NamedTuple):
+class PartitionSnapshot(NamedTuple):
     """What a reader of a partition sees."""
 
     rows: int
@@ -59,7 +59,7 @@ class Partition:
         self._orders: dict[str, list[int]] = {}
         self._columns: dict[Callable[[], Columns], Columns] = {}
         self._ends: NDArray[np.float64] | None = None  # of each row; None while all live for ever
-        self._snapshot = Snapshot(0, 0, np.zeros(0, np.bool_))
+        self._snapshot = PartitionSnapshot(0, 0, np.zeros(0, np.bool_))
         self._living = self._snapshot.alive  # as the last reader saw it for whom some had expired
         self._flawed: frozenset[int] = frozenset()  # rows where a record should be, and is none
         self._sound = self._snapshot.alive  # as the last reader of records saw it
@@ -84,7 +84,7 @@ class Partition:
         """Whether most rows are dead, so that the partition is better built anew."""
         return self._snapshot.rows > 64 + 2 * len(self._row_of)
 
-    def snapshot(self, now: float | None = None) -> Snapshot:
+    def snapshot(self, now: float | None = None) -> PartitionSnapshot:
         """Return the state of this moment; later writes do not change it.
 
         Args:
@@ -100,7 +100,7 @@ class Partition:
             self._living = alive
         return snapshot._replace(alive=alive)
 
-    def records(self, snapshot: Snapshot) -> Snapshot:
+    def records(self, snapshot: PartitionSnapshot) -> PartitionSnapshot:
         """Return the state without the rows that hold no readable record where one should be."""
         if not self._flawed:
             return snapshot
@@ -150,7 +150,7 @@ class Partition:
         self.lexical.extend([tokens(text) for text in texts])
         for item, text in zip(put, texts, strict=True):
             self.bytes += item.vectors.nbytes + 4 * len(text) + item.size + _ROW_OVERHEAD_BYTES
-        self._snapshot = Snapshot(rows + len(put), vectors, alive)
+        self._snapshot = PartitionSnapshot(rows + len(put), vectors, alive)
         for key in deleted:
             self._row_of.pop(key, None)
         self._row_of.update({item.key: rows + i for i, item in enumerate(put)})
@@ -173,7 +173,9 @@ class Partition:
         compacted.clock = self.clock
         return compacted
 
-    def similarities(self, query: NDArray[np.float32], snapshot: Snapshot) -> NDArray[np.float32]:
+    def similarities(
+        self, query: NDArray[np.float32], snapshot: PartitionSnapshot
+    ) -> NDArray[np.float32]:
         """Return each row's cosine similarity to a unit vector, of its best text.
 
         Args:
@@ -191,7 +193,9 @@ class Partition:
             np.maximum.at(best, rows, near)
         return best
 
-    def select(self, filter: Mapping[str, Any] | None, snapshot: Snapshot) -> NDArray[np.bool_]:
+    def select(
+        self, filter: Mapping[str, Any] | None, snapshot: PartitionSnapshot
+    ) -> NDArray[np.bool_]:
         """Return which rows are alive and meet a filter, as an array of shape `(rows,)`."""
         alive = snapshot.alive
         if not filter:
@@ -201,7 +205,7 @@ class Partition:
             mask.extend_down(self._items, 0, snapshot.rows)
             return alive & mask.values[: snapshot.rows]
 
-    def columns(self, kind: Callable[[], Columns], snapshot: Snapshot) -> Any:
+    def columns(self, kind: Callable[[], Columns], snapshot: PartitionSnapshot) -> Any:
         """Return what columns of a kind know of the rows, which are worked out once a row."""
         with self._mask_lock:
             columns = self._columns.get(kind)
@@ -238,7 +242,7 @@ class Partition:
         return first
 
     def newest(
-        self, filter: Mapping[str, Any] | None, snapshot: Snapshot, by: str | None = None
+        self, filter: Mapping[str, Any] | None, snapshot: PartitionSnapshot, by: str | None = None
     ) -> Iterator[StoredItem]:
         """Yield the items that meet a filter, the newest first, looking no further than asked.
 

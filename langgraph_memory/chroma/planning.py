@@ -77,7 +77,7 @@ def plan(ops: Iterable[Op | HybridOp | NewestOp], fields: Sequence[str]) -> Plan
     return plan
 
 
-def writes(plan: Plan, vectors: Vectors, now: datetime) -> dict[Namespace, Write]:
+def writes_of(plan: Plan, vectors: Vectors, now: datetime) -> dict[Namespace, Write]:
     """Return what the puts of a batch change, by namespace.
 
     Args:

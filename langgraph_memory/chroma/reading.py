@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from langgraph_memory.chroma.collection import Collection, Pair, Source
 from langgraph_memory.chroma.index_search import LargeReader, ScopeName
-from langgraph_memory.chroma.partition import Partition, Snapshot
+from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
 from langgraph_memory.models import Vectors
 from langgraph_memory.records import flaw_in
 from langgraph_memory.store import (
@@ -206,7 +206,10 @@ def _ranked_by(
 
 
 def _searched(
-    op: HybridOp, vector: NDArray[np.float32] | None, partition: Partition, snapshot: Snapshot
+    op: HybridOp,
+    vector: NDArray[np.float32] | None,
+    partition: Partition,
+    snapshot: PartitionSnapshot,
 ) -> Searched:
     """Return a partition as a ranker is given it."""
     cosine = np.zeros(snapshot.rows, np.float32)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from langgraph_memory.chroma.calls import ChromaRows, cut
 from langgraph_memory.chroma.catalogue import under
-from langgraph_memory.chroma.collection import Collection, Reading
+from langgraph_memory.chroma.collection import BatchReads, Collection
 from langgraph_memory.chroma.index_search import Scope, ScopeName
 from langgraph_memory.chroma.loading import listed_namespaces, stored_before
 from langgraph_memory.chroma.partition import Partition
@@ -34,7 +34,7 @@ from langgraph_memory.chroma.vector_clock import (
     put_marks,
     surplus,
 )
-from langgraph_memory.chroma.writing import Before, Write, Writes, put_rows, touched_ids
+from langgraph_memory.chroma.writing import ReplacedItem, Write, Writes, put_rows, touched_ids
 from langgraph_memory.models import Fingerprint
 from langgraph_memory.store import Address, Namespace
 
@@ -87,7 +87,7 @@ class ServerCollection(Collection):
         names: Sequence[ScopeName] = (),
         now: float | None = None,
         listing: Namespace | None = None,
-    ) -> Reading:
+    ) -> BatchReads:
         if listing is not None or any(kind == "prefix" for kind, _ in names):
             with self._lock:  # no write of this process comes between
                 known = self.namespaces()
@@ -97,7 +97,7 @@ class ServerCollection(Collection):
         self.check_usable()
         if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
-            return Reading([stored.get(row_id(*address)) for address in addresses], {}, ())
+            return BatchReads([stored.get(row_id(*address)) for address in addresses], {}, ())
         scopes = [_scope(name, ()) for name in names]
         clocks = self._clocks(self._kept(addresses, scopes))
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
@@ -154,7 +154,7 @@ class ServerCollection(Collection):
         if later:
             super()._write_ends(later)
 
-    def _before(self, writes: Writes) -> dict[str, Before]:
+    def _before(self, writes: Writes) -> dict[str, ReplacedItem]:
         return stored_before(self._rows, touched_ids(writes))
 
     def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:

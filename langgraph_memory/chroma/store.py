@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+import numpy as np
 from langgraph.store.base import (
     BaseStore,
     IndexConfig,
@@ -26,7 +27,7 @@ from langgraph.store.base import (
 )
 
 from langgraph_memory.chroma.collection import Collection
-from langgraph_memory.chroma.copies import checked, copied
+from langgraph_memory.chroma.copies import checked, copied_directory
 from langgraph_memory.chroma.erasure.file_search import search
 from langgraph_memory.chroma.erasure.overwriting import overwrite
 from langgraph_memory.chroma.erasure.pending import add_pending
@@ -35,12 +36,12 @@ from langgraph_memory.chroma.opening import (
     open_client,
     open_directory,
     open_in_memory,
-    open_reading,
+    open_read_only,
     open_server,
     release,
 )
 from langgraph_memory.chroma.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
-from langgraph_memory.chroma.planning import Plan, labels, plan, writes
+from langgraph_memory.chroma.planning import Plan, labels, plan, writes_of
 from langgraph_memory.chroma.reading import Reader
 from langgraph_memory.chroma.server import Server, is_url
 from langgraph_memory.chroma.server_collection import ServerRows
@@ -49,6 +50,9 @@ from langgraph_memory.files import resolved
 from langgraph_memory.models import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.records import Clock, utc_now
 from langgraph_memory.store import HybridOp, Namespace, NewestOp, Overwritten, Sought, check_ttl
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
 
 T = TypeVar("T")
 
@@ -113,7 +117,7 @@ class ChromaStore(BaseStore):
         self,
         path: str | Path | None = None,
         *,
-        client: Any = None,
+        client: ClientAPI | None = None,
         headers: Mapping[str, str] | None = None,
         tenant: str | None = None,
         database: str | None = None,
@@ -147,7 +151,7 @@ class ChromaStore(BaseStore):
             _refuse(place | waiting, "they are for the URL of a Chroma server")
             self._directory = resolved(str(path))
         if read_only:
-            self._use(open_reading(Path(str(path)), limits, self._embedder))
+            self._use(open_read_only(Path(str(path)), limits, self._embedder))
         elif client is not None:
             _refuse(place, "a client has them: chromadb.HttpClient(headers=..., tenant=...)")
             self._use(open_client(client, limits, **waiting))
@@ -225,14 +229,20 @@ class ChromaStore(BaseStore):
     def batch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Carry out operations: reads see the state before the batch, writes land all or none."""
         planned = self._planned(ops)
-        documents, queries = self._with_probe(planned)
-        return self._run(planned, *self._embedder.embed(documents, queries))
+        try:
+            vectors = self._embedder.embed(*self._with_probe(planned))
+        except Exception as error:  # noqa: BLE001 - each embedder raises what it likes
+            vectors = self._stored_vectors(planned, error)
+        return self._run(planned, *vectors)
 
     async def abatch(self, ops: Iterable[Op | HybridOp | NewestOp]) -> list[Any]:
         """Async form of `batch`; Chroma is called in a worker thread."""
         self._open.check_usable()  # no thread outlives a fork
         planned = self._planned(ops)
-        vectors = await self._aembed(*self._with_probe(planned))
+        try:
+            vectors = await self._aembed(*self._with_probe(planned))
+        except Exception as error:  # noqa: BLE001 - each embedder raises what it likes
+            vectors = await self._in_pool(self._open.readers, self._stored_vectors, planned, error)
         if not planned.puts:
             return await self._in_pool(self._open.readers, self._run, planned, *vectors)
         return await self._in_writer(self._run, planned, *vectors)
@@ -358,7 +368,7 @@ class ChromaStore(BaseStore):
                 "with"
             )
         with self._open.resting():
-            rows = copied(self.directory, place)
+            rows = copied_directory(self.directory, place)
         checked(place, rows)
         return rows
 
@@ -439,6 +449,20 @@ class ChromaStore(BaseStore):
             return await self._embedder.aembed(documents, queries)
         return await self._in_pool(self._open.readers, self._embedder.embed, documents, queries)
 
+    def _stored_vectors(self, plan: Plan, error: Exception) -> tuple[Vectors, Vectors]:
+        """Return the vectors of a batch whose texts were all embedded before.
+
+        Without an embedder, what is no text of a record can still be changed.
+
+        Raises:
+            Exception: What the embedder raised, where a text is new.
+        """
+        known = self._open.first_vectors(plan.puts)
+        unconfirmed = self._embedder.needs_probe and not self._confirmed
+        if plan.queries or unconfirmed or not known.keys() >= set(plan.documents):
+            raise error
+        return np.stack([known[text] for text in plan.documents]), np.zeros((0, 0), np.float32)
+
     def _in_pool(
         self, pool: ThreadPoolExecutor, call: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
@@ -465,7 +489,7 @@ class ChromaStore(BaseStore):
         )
         results = reader.results(plan.ops)
         if plan.puts:
-            collection.write(writes(plan, documents, self._clock()))
+            collection.write(writes_of(plan, documents, self._clock()))
         return results
 
 

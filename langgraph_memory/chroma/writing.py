@@ -28,7 +28,7 @@ Writes = Mapping[Namespace, Write]
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class ReplacedItem:
     """What a write has to know of the item that it replaces."""
 
     created_at: datetime
@@ -46,7 +46,7 @@ def put_rows(writes: Writes, dims: int) -> list[Row]:
     return [row for item in puts for row in item_rows(item, dims)]
 
 
-def gone_ids(writes: Writes, before: Mapping[str, Before]) -> dict[str, Namespace]:
+def gone_ids(writes: Writes, before: Mapping[str, ReplacedItem]) -> dict[str, Namespace]:
     """Return the rows that a write leaves behind: deleted items', and fields no longer indexed."""
     gone: dict[str, Namespace] = {}
     for namespace, write in writes.items():
@@ -59,7 +59,7 @@ def gone_ids(writes: Writes, before: Mapping[str, Before]) -> dict[str, Namespac
     return gone
 
 
-def grown_by(namespace: Namespace, write: Write, before: Mapping[str, Before]) -> int:
+def grown_by(namespace: Namespace, write: Write, before: Mapping[str, ReplacedItem]) -> int:
     """Return how many more rows of items a namespace has after a write."""
     old = [before[id] for key in write.keys if (id := row_id(namespace, key)) in before]
     new = sum(max(len(item.vectors), 1) for item in write.put)

@@ -152,10 +152,10 @@ def with_kept(episode: Episode, item: Any) -> Episode:
     kept = sound_or_none(item)
     if kept is None:
         return episode
-    return merged(Episode.from_value(episode.owner, kept.key, kept.value), episode)
+    return merged_episode(Episode.from_value(episode.owner, kept.key, kept.value), episode)
 
 
-def merged(kept: Episode, later: Episode) -> Episode:
+def merged_episode(kept: Episode, later: Episode) -> Episode:
     """Return one episode of two of the same turn.
 
     Its time, its judgement and what was drawn from it stay. The outcome is the later one, unless

@@ -1,6 +1,6 @@
 """Files that survive: written durably, locked, marked, read beside a writer, searched."""
 
-from langgraph_memory.files.byte_search import SHORTEST, Needles, chunks_of
+from langgraph_memory.files.byte_search import SHORTEST, Needles, file_chunks
 from langgraph_memory.files.directory_lock import DirectoryLock, resolved
 from langgraph_memory.files.durable import flush_folder, write_durably
 from langgraph_memory.files.sqlite_reader import SqliteReader

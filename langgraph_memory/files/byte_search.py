@@ -82,7 +82,7 @@ class Needles:
             yield from (sure * SHORTEST + offset).tolist()
 
 
-def chunks_of(file: Path) -> Iterator[bytes]:
+def file_chunks(file: Path) -> Iterator[bytes]:
     """Yield what is in a file, in pieces."""
     with file.open("rb") as opened:
         while chunk := opened.read(_CHUNK):

@@ -15,7 +15,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from langchain_core.messages import (
     AIMessage,
@@ -47,11 +47,11 @@ from langgraph_memory.messages import (
     field_of,
     injected,
     last_user_message,
-    merged,
     structured_in,
     take_proposal,
     with_ids,
     with_new_ids,
+    with_new_messages,
     without_block,
 )
 from langgraph_memory.records import record_id
@@ -62,6 +62,7 @@ logger = logging.getLogger(__name__)
 
 Node = Callable[..., Any] | Runnable[Any, Any]
 """What calls the model: a function, an async function, or a runnable."""
+NodeT = TypeVar("NodeT", bound=Node)
 
 
 def _beside(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +214,7 @@ def remember_node(
 
 
 def messages_with_memory(
-    state: Any, *, agent: str | None = None, inject: Inject = "user"
+    state: object, *, agent: str | None = None, inject: Inject = "user"
 ) -> list[BaseMessage]:
     """Return the messages to call the model with: the state's, with memory put into a copy.
 
@@ -294,7 +295,7 @@ def _block_for(agent: str | None, recalled: Any) -> str:
 
 
 def with_memory(
-    node: Node,
+    node: NodeT,
     memory: Memory,
     *,
     user: Scope | None = None,
@@ -309,7 +310,7 @@ def with_memory(
     episodes: bool = True,
     background: bool = False,
     inject: Inject = "user",
-) -> Any:
+) -> NodeT:
     """Wrap the node that calls the model, so that it recalls before and remembers after.
 
     The wrapped node has the name and the parameters of the original, and works on a plain
@@ -339,6 +340,11 @@ def with_memory(
     how = RecallOptions(quotas, max_tokens, timeout, on_error, count_tokens)
     scopes = Scopes(user, project, agent)
     around = _Around(memory, scopes, how, from_reply, episodes, background, inject)
+    wrapped: NodeT = _wrapped(node, around)
+    return wrapped
+
+
+def _wrapped(node: Any, around: _Around) -> Any:
     if isinstance(node, Runnable):
         return _wrapped_runnable(node, around)
     if not callable(node) or inspect.isgeneratorfunction(node) or inspect.isasyncgenfunction(node):
@@ -467,7 +473,7 @@ def _answered(
     answer = next((m for m in reversed(returned) if isinstance(m, AIMessage)), None)
     if answer is None or answer.tool_calls:
         return result, None
-    return result, Taken(merged(messages, returned), proposed=tuple(proposed))
+    return result, Taken(with_new_messages(messages, returned), proposed=tuple(proposed))
 
 
 def _map_messages(update: Any, change: Callable[[Any], Any]) -> Any:

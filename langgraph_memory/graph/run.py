@@ -6,7 +6,7 @@ The surfaces call this; it calls `Memory` alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
@@ -419,7 +420,7 @@ def run_of(
     memory: Memory,
     scopes: Scopes,
     state: Any,
-    config: Mapping[str, Any],
+    config: RunnableConfig,
     runtime: Any,
     node: str | None = None,
 ) -> Run:

@@ -128,7 +128,7 @@ def summary_node(
 
 
 def messages_with_summary(
-    state: Any, messages: Sequence[BaseMessage] | None = None
+    state: object, messages: Sequence[BaseMessage] | None = None
 ) -> list[BaseMessage]:
     """Return the messages to call the model with: the state's, with the summary before them.
 

@@ -25,6 +25,7 @@ try:
     from mcp.server.auth.settings import AuthSettings
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp_types import INVALID_REQUEST
+    from starlette.applications import Starlette
     from starlette.datastructures import Headers
     from starlette.middleware import Middleware
     from starlette.responses import JSONResponse, Response
@@ -119,8 +120,8 @@ def http_app(
     host: str = "127.0.0.1",
     allow_hosts: Sequence[str] = (),
     requests: int = REQUESTS,
-) -> Any:
-    """Return a Starlette application that serves streamable HTTP at `/mcp`, to those with a token.
+) -> Starlette:
+    """Return an application that serves streamable HTTP at `/mcp`, to those with a token.
 
     Its connections are limited by what listens: see `Connections`.
 

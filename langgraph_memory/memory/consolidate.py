@@ -24,9 +24,9 @@ from langgraph_memory.notes import (
     consolidation_batches,
     left,
     merge_request,
+    merge_writes,
     merges,
     remaining,
-    writes,
 )
 from langgraph_memory.records import Change, Owner, check_progress
 from langgraph_memory.store import OWNERS, owners_of
@@ -101,7 +101,7 @@ class Upkeep(Documents):
             notes = await self._notes(owner)
             batches = consolidation_batches(notes, self.clock(), max_notes, found)
             if not dry_run:
-                for write in writes(batches):
+                for write in merge_writes(batches):
                     await self._write(change_ops(write))
                 if comparison is not None:
                     await self._write(comparison.ops(notes, self.clock()))

@@ -26,7 +26,7 @@ from langgraph_memory.messages import Marks, check_retention, check_store
 from langgraph_memory.models import Asker, ChatModel
 from langgraph_memory.notes import Accept, zone_of
 from langgraph_memory.records import Clock, check_flag, utc_now
-from langgraph_memory.redaction import no_redaction, redact_secrets
+from langgraph_memory.redaction import check_redact, no_redaction, redact_secrets
 from langgraph_memory.retrieval import Ranking, Rewrite
 
 
@@ -127,6 +127,8 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep, Backi
         self.ranking = settings.ranking(ranking)
         self.reranker = settings.reranker(reranker)
         self.rewriter = settings.rewriter(rewrite)
+        if redact is not None:
+            check_redact(redact)
         self.redact = redact or no_redaction
         self.clock = clock
         self.zone = zone_of(time_zone)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from langgraph.store.base import GetOp
 
@@ -13,7 +14,9 @@ from langgraph_memory.memory.base import Verbs
 from langgraph_memory.messages import unexpired
 from langgraph_memory.records import (
     Document,
+    Episode,
     Kind,
+    Message,
     Note,
     Owner,
     Record,
@@ -37,11 +40,18 @@ from langgraph_memory.retrieval import (
 from langgraph_memory.store import get_op, read_record
 from langgraph_memory.twins import twins
 
-Records = list[Record]
-"""A list of records; in the class, `list` is a verb."""
 
-Notes = list[Note]
-"""A list of notes."""
+class ListOptions(TypedDict, total=False):
+    """The further arguments of `Memory.list`."""
+
+    kinds: Sequence[Kind] | None
+    contains: str | None
+    filter: Mapping[str, Any] | None
+    status: str | None
+    limit: int
+    offset: int
+    project: str | None
+    agent: str | None
 
 
 class Reading(Verbs):
@@ -144,12 +154,13 @@ class Reading(Verbs):
         offset: int = 0,
         project: str | None = None,
         agent: str | None = None,
-    ) -> Records | Notes:
+    ) -> Sequence[Record]:
         """Return records, newest first.
 
         Args:
             user: Whose records.
-            types: Their types; without them the records are `Note`s, for type checkers too.
+            types: Their types, by default notes; of a tuple of one, a type checker knows the
+                records' class.
             kinds: Only notes of these kinds.
             contains: Only records with these words in their text; case is ignored.
             filter: As in `recall`.
@@ -163,39 +174,36 @@ class Reading(Verbs):
         namespaces = arguments.namespaces(writer(user, project, agent), types)
         return choice.of(await self._records(namespaces))[offset : offset + limit]
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # the class of the records depends on `types`
 
         @overload
         def list(
             self,
             *,
             user: str,
-            types: tuple[Literal["note"]] = ("note",),
-            kinds: Sequence[Kind] | None = None,
-            contains: str | None = None,
-            filter: Mapping[str, Any] | None = None,
-            status: str | None = "active",
-            limit: int = 100,
-            offset: int = 0,
-            project: str | None = None,
-            agent: str | None = None,
-        ) -> Notes: ...
+            types: Sequence[Literal["note"]] = ("note",),
+            **options: Unpack[ListOptions],
+        ) -> builtins.list[Note]: ...
 
         @overload
         def list(
-            self,
-            *,
-            user: str,
-            types: Sequence[RecordType],
-            kinds: Sequence[Kind] | None = None,
-            contains: str | None = None,
-            filter: Mapping[str, Any] | None = None,
-            status: str | None = "active",
-            limit: int = 100,
-            offset: int = 0,
-            project: str | None = None,
-            agent: str | None = None,
-        ) -> Records: ...
+            self, *, user: str, types: Sequence[Literal["message"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Message]: ...
+
+        @overload
+        def list(
+            self, *, user: str, types: Sequence[Literal["episode"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Episode]: ...
+
+        @overload
+        def list(
+            self, *, user: str, types: Sequence[Literal["document"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Document]: ...
+
+        @overload
+        def list(
+            self, *, user: str, types: Sequence[RecordType], **options: Unpack[ListOptions]
+        ) -> builtins.list[Record]: ...
 
         def list(self, **asked: Any) -> Any:
             """Return records, newest first."""
@@ -205,32 +213,29 @@ class Reading(Verbs):
             self,
             *,
             user: str,
-            types: tuple[Literal["note"]] = ("note",),
-            kinds: Sequence[Kind] | None = None,
-            contains: str | None = None,
-            filter: Mapping[str, Any] | None = None,
-            status: str | None = "active",
-            limit: int = 100,
-            offset: int = 0,
-            project: str | None = None,
-            agent: str | None = None,
-        ) -> Notes: ...
+            types: Sequence[Literal["note"]] = ("note",),
+            **options: Unpack[ListOptions],
+        ) -> builtins.list[Note]: ...
 
         @overload
         async def alist(
-            self,
-            *,
-            user: str,
-            types: Sequence[RecordType],
-            kinds: Sequence[Kind] | None = None,
-            contains: str | None = None,
-            filter: Mapping[str, Any] | None = None,
-            status: str | None = "active",
-            limit: int = 100,
-            offset: int = 0,
-            project: str | None = None,
-            agent: str | None = None,
-        ) -> Records: ...
+            self, *, user: str, types: Sequence[Literal["message"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Message]: ...
+
+        @overload
+        async def alist(
+            self, *, user: str, types: Sequence[Literal["episode"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Episode]: ...
+
+        @overload
+        async def alist(
+            self, *, user: str, types: Sequence[Literal["document"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Document]: ...
+
+        @overload
+        async def alist(
+            self, *, user: str, types: Sequence[RecordType], **options: Unpack[ListOptions]
+        ) -> builtins.list[Record]: ...
 
         async def alist(self, **asked: Any) -> Any:
             """Async form of `list`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from langgraph_memory.notes import same_words, words_of
+from langgraph_memory.notes import compared_words, same_words
 from langgraph_memory.records import (
     Also,
     Document,
@@ -127,7 +127,7 @@ def _says_any(record: Record, texts: Sequence[str]) -> bool:
 def _quotes(record: Record, gone: Iterable[Record]) -> bool:
     """Whether the words that a note rests on stand in a record, letter by letter."""
     quotes = {normalise(each.quote) for each in gone if isinstance(each, Note)}
-    long = [quote for quote in quotes if len(words_of(quote)) >= _FEWEST]
+    long = [quote for quote in quotes if len(compared_words(quote)) >= _FEWEST]
     return any(quote in normalise(part) for part in _parts(record) for quote in long)
 
 
@@ -213,5 +213,5 @@ def _says(part: str, text: str) -> bool:
 
 def _stated(text: str) -> list[str]:
     """Return the words of a text without those that change with who says it: "I'm", "is"."""
-    words = (word.removesuffix("'m") for word in words_of(text))
+    words = (word.removesuffix("'m") for word in compared_words(text))
     return [word for word in words if word not in _COPULAS]

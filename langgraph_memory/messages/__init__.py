@@ -25,7 +25,6 @@ from langgraph_memory.messages.langchain import (
     is_said,
     is_summary,
     last_user_message,
-    merged,
     messages_with_call,
     starts_of_turns,
     text_of,
@@ -34,6 +33,7 @@ from langgraph_memory.messages.langchain import (
     with_ids,
     with_instructions,
     with_new_ids,
+    with_new_messages,
     without_block,
 )
 from langgraph_memory.messages.log import Log

@@ -155,7 +155,9 @@ def with_new_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     return [m if m.id else m.model_copy(update={"id": str(uuid.uuid4())}) for m in messages]
 
 
-def merged(messages: Sequence[BaseMessage], new: Iterable[BaseMessage]) -> list[BaseMessage]:
+def with_new_messages(
+    messages: Sequence[BaseMessage], new: Iterable[BaseMessage]
+) -> list[BaseMessage]:
     """Return messages with new ones: in the place of those with the same id, or at the end."""
     by_id = {message.id: message for message in messages}
     for message in new:

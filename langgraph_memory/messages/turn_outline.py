@@ -17,7 +17,12 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from langgraph_memory.messages.langchain import begins_turn, current_turn, merged, text_of
+from langgraph_memory.messages.langchain import (
+    begins_turn,
+    current_turn,
+    text_of,
+    with_new_messages,
+)
 
 
 def outline_of(turn: Sequence[BaseMessage]) -> list[dict[str, Any]]:
@@ -43,7 +48,7 @@ def whole(
     if not begun or (left and left[0].id != begun[0].id):
         return list(messages)
     before = messages[: len(messages) - len(left)] if left else ()
-    return [*before, *merged(begun, left or messages)]
+    return [*before, *with_new_messages(begun, left or messages)]
 
 
 def _outlined(turn: Sequence[BaseMessage]) -> Iterator[BaseMessage]:

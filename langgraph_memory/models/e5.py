@@ -91,13 +91,13 @@ class UniversalAndE5(UniversalSentenceEncoder):
         self._threads: Any = None
         self._common = np.zeros((2, 384), np.float32)
 
-    def load(self) -> Any:
+    def load(self) -> None:
         """Load the weights of both now, unless they are.
 
         Raises:
             ConfigurationError: If the installed weights are not the known ones.
         """
-        encoder = super().load()
+        super().load()
         with self._loading:
             if self._e5 is None:
                 file = Path(self._package.__file__).parent / "e5-small-q4.bin"
@@ -108,7 +108,6 @@ class UniversalAndE5(UniversalSentenceEncoder):
                     self._common[0] = e5.passage(_STORED).mean(axis=0)
                     self._common[1] = e5.query(_ASKED).mean(axis=0)
                 self._e5 = e5
-        return encoder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that are stored, each independently of the others."""

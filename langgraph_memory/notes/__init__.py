@@ -1,7 +1,12 @@
 """What becomes a note and what becomes of notes: extraction, reconciliation, history."""
 
-from langgraph_memory.notes.consolidation import consolidation_batches, left, remaining, writes
-from langgraph_memory.notes.duplicates import same_words, words_of
+from langgraph_memory.notes.consolidation import (
+    consolidation_batches,
+    left,
+    merge_writes,
+    remaining,
+)
+from langgraph_memory.notes.duplicates import compared_words, same_words
 from langgraph_memory.notes.extraction import (
     Accept,
     Candidate,

@@ -91,7 +91,7 @@ def _begun(notes: Iterable[Note], now: datetime) -> _Work:
     return work
 
 
-def writes(batches: Iterable[Batch]) -> Iterator[Batch]:
+def merge_writes(batches: Iterable[Batch]) -> Iterator[Batch]:
     """Yield the changes of batches in order, in so few writes that none changes a record twice."""
     write: list[Change] = []
     ids: set[str] = set()
@@ -175,7 +175,7 @@ def _moment(note: Note) -> datetime:
 # -- merging -------------------------------------------------------------------------------------
 
 
-def merged(notes: Sequence[Note], now: datetime, text: str | None = None) -> Batch:
+def merged_notes(notes: Sequence[Note], now: datetime, text: str | None = None) -> Batch:
     """Decide how notes that say the same become one.
 
     The best of them stays, with the sources and mentions of all; the others give way to it, and
@@ -229,7 +229,7 @@ class _Work:
         for best, *others in list(repeated(self.notes.values(), self.apart)):
             for start in range(0, len(others), _TOGETHER - 1):
                 part = others[start : start + _TOGETHER - 1]
-                self._apply(merged([self.notes[best.id], *part], self.now))
+                self._apply(merged_notes([self.notes[best.id], *part], self.now))
 
     def merge_told(self, merge: Merge) -> None:
         current = [self.notes.get(note.id) for note in merge.notes]
@@ -240,9 +240,9 @@ class _Work:
             return
         best, *others = best_first(notes)
         if not is_kept_anyway(best):
-            self._apply(merged([best, *others], self.now, merge.text))
+            self._apply(merged_notes([best, *others], self.now, merge.text))
         elif same_words(merge.text, best.text) and not any(map(is_kept_anyway, others)):
-            self._apply(merged([best, *others], self.now))
+            self._apply(merged_notes([best, *others], self.now))
 
     def _apply(self, batch: Batch) -> None:
         self.batches.append(batch)

@@ -60,7 +60,7 @@ def same_words(text: str, other: str) -> bool:
         >>> same_words("Allergic to nuts", "Allergic to nuts in raw form")
         False
     """
-    return without_end(text) == without_end(other) or words_of(text) == words_of(other)
+    return without_end(text) == without_end(other) or compared_words(text) == compared_words(other)
 
 
 def may_be_one(note: Note, other: Note) -> bool:
@@ -116,7 +116,7 @@ def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iter
     found: dict[Hashable, list[_Group]] = {}
     for note in best_first(notes):
         about = (note.kind, note.valid_until)
-        keys = ((about, without_end(note.text)), (about, words_of(note.text)))
+        keys = ((about, without_end(note.text)), (about, compared_words(note.text)))
         near = (group for key in keys for group in found.get(key, ()))
         group = next((group for group in near if group.takes(note, apart)), None)
         if group is not None:
@@ -152,13 +152,13 @@ def _slot(note: Note) -> str | None:
 
 
 def _goodness(note: Note) -> tuple[object, ...]:
-    by_user, length = note.said_by == "user", len(words_of(note.text))
+    by_user, length = note.said_by == "user", len(compared_words(note.text))
     worth = (note.pinned, note.importance, len(note.text), note.updated_at)
     return (is_kept_anyway(note), by_user, length, *worth, note.id)
 
 
 @lru_cache(maxsize=4096)  # notes are compared more than once
-def words_of(text: str) -> tuple[str, ...]:
+def compared_words(text: str) -> tuple[str, ...]:
     """Return the words of a text as they are compared; of none, or too many, the text itself."""
     plain = " ".join(unicodedata.normalize("NFKC", text).split()).replace("’", "'")
     if len(plain) > _LONGEST:

@@ -2,4 +2,10 @@
 
 from langgraph_memory.redaction.nested import beside, redacted
 from langgraph_memory.redaction.parts import redacted_blocks
-from langgraph_memory.redaction.secrets import Redact, no_redaction, redact_secrets, redactor
+from langgraph_memory.redaction.secrets import (
+    Redact,
+    check_redact,
+    no_redaction,
+    redact_secrets,
+    redactor,
+)

@@ -56,7 +56,8 @@ def redactor(*kinds: PersonalKind) -> Redact:
         *kinds: `"phone"` and `"email"`; `"address"` (a street with a number); `"iban"`, `"ssn"`
             (United States), `"identity"` (numbers of Chinese, Spanish, French, Italian and
             Brazilian identity cards) and `"pin"` (also where nothing but the word
-            stands before it). What has a check digit of its own is checked.
+            stands before it). What has a check digit of its own is checked. Without any, secrets
+            alone go.
 
     Raises:
         ConfigurationError: If there is no such kind.
@@ -65,9 +66,26 @@ def redactor(*kinds: PersonalKind) -> Redact:
         >>> redactor("phone", "email")("Call +49 30 901820, or write to ana@example.com")
         'Call [redacted phone number], or write to [redacted e-mail address]'
     """
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise ConfigurationError(f"redactor takes {', '.join(KINDS)}; got {unknown[0]!r}")
+    if not set(kinds) <= set(KINDS):  # what was given may be a text with a secret: never shown
+        raise ConfigurationError(
+            f"redactor takes kinds ({', '.join(map(repr, KINDS))}) and returns the function for "
+            "redact=: redact=redactor('phone')"
+        )
     return lambda text: without_personal(redact_secrets(text), kinds)
+
+
+def check_redact(given: object) -> None:
+    """Refuse what takes no secrets out of a text.
+
+    Raises:
+        ConfigurationError: If it is no function of a text.
+    """
+    if given is redactor:
+        raise ConfigurationError("redact=redactor is never called: redact=redactor('phone')")
+    if not callable(given):
+        raise ConfigurationError(
+            f"redact= takes a function of a text, such as redactor('phone') returns, got {given!r}"
+        )
 
 
 def no_redaction(text: str) -> str:

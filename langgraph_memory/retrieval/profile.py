@@ -43,7 +43,7 @@ _FIELDS = np.dtype(
 )
 
 
-class Notes(NamedTuple):
+class NoteRows(NamedTuple):
     """What is known of each row of a partition of notes."""
 
     fields: NDArray[np.void]
@@ -100,13 +100,15 @@ class NoteColumns:
             self._further[self._rows : end] = further
         self._rows = end
 
-    def view(self, alive: Flags, lexical: LexicalIndex) -> Notes:
+    def view(self, alive: Flags, lexical: LexicalIndex) -> NoteRows:
         """Return what is known of the first rows."""
         rows = len(alive)
-        return Notes(self._fields[:rows], None if self._further is None else self._further[:rows])
+        return NoteRows(
+            self._fields[:rows], None if self._further is None else self._further[:rows]
+        )
 
 
-def similarity(notes: Notes, cosine: Scores, query: Vectors | None, embedder: str) -> Scores:
+def similarity(notes: NoteRows, cosine: Scores, query: Vectors | None, embedder: str) -> Scores:
     """Return how alike notes are to a question, in all directions that the embedder has.
 
     Args:

@@ -97,7 +97,7 @@ def outdated(
     ]
 
 
-def copied(stored: Sequence[Node], checkpoint_id: str | None = None) -> list[Copied]:
+def fork_copies(stored: Sequence[Node], checkpoint_id: str | None = None) -> list[Copied]:
     """Return what a fork from a checkpoint takes along; nothing if there is no such one.
 
     From the newest one, a fork goes on with what is pending there: an interrupt, or the results of

@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_memory.redaction import Redact
 from langgraph_memory.sessions.guard import thread_of, user_of
-from langgraph_memory.sessions.sqlite import SqliteGuard, open_guard, place_of_file
+from langgraph_memory.sessions.sqlite import SqliteGuard, open_sqlite, place_of_file
 from langgraph_memory.sessions.state_redaction import state_redactor
 from langgraph_memory.sessions.threads import in_thread
 
@@ -108,7 +108,7 @@ async def open_checkpointer(
     """
     redacts = state_redactor(redact)
     file = await asyncio.to_thread(place_of_file, path)
-    saver = await asyncio.to_thread(open_guard, ServerGuard, file, busy_timeout, redacts)
+    saver = await asyncio.to_thread(open_sqlite, ServerGuard, file, busy_timeout, redacts)
     try:
         yield saver
     finally:

@@ -32,7 +32,7 @@ _BLOBS = "SELECT 1 FROM checkpoints AS c WHERE c.thread_id = ? AND c.checkpoint_
 _BLOBS += " b.checkpoint_ns AND c.checkpoint -> 'channel_versions' ->> b.channel = b.version"
 
 
-def place_of(url: str) -> str:
+def database_of(url: str) -> str:
     """Return what names a database in errors: its URL without user, password and options."""
     rest = url.partition("://")[2]
     place, _, options = rest.partition("?")
@@ -75,7 +75,7 @@ class PostgresThreads(Threads):
     ELSEWHERE = "a Postgres database"
 
     def __init__(self, url: str, busy_timeout: float) -> None:
-        super().__init__(place_of(url))
+        super().__init__(database_of(url))
         self._mine = threading.local()  # the connection on which a thread has a transaction
         self._busy_timeout = busy_timeout
         try:
@@ -178,7 +178,7 @@ class PostgresGuard(Guard, PostgresSaver):
             yield cursor
 
 
-def open_guard(url: str, busy_timeout: float, redacts: StateRedactor | None) -> PostgresGuard:
+def open_postgres(url: str, busy_timeout: float, redacts: StateRedactor | None) -> PostgresGuard:
     """Open the saver of a database, and make its tables."""
     threads = PostgresThreads(url, busy_timeout)
     try:

@@ -24,8 +24,12 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.records import check_count, check_flag, parse_time, utc_now
 from langgraph_memory.redaction import Redact
 from langgraph_memory.sessions.guard import Guard, point_of, thread_of, user_of
-from langgraph_memory.sessions.sqlite import SqliteGuard, open_reading, place_of_file
-from langgraph_memory.sessions.sqlite import open_guard as open_sqlite
+from langgraph_memory.sessions.sqlite import (
+    SqliteGuard,
+    open_sqlite,
+    open_sqlite_read_only,
+    place_of_file,
+)
 from langgraph_memory.sessions.state_redaction import state_redactor
 from langgraph_memory.sessions.threads import Session, in_thread
 
@@ -342,11 +346,10 @@ def open_sessions(
     if text.lower().startswith(("postgres://", "postgresql://")):
         if read_only:
             raise ConfigurationError("read_only= is for files; give Postgres a role that reads")
-        from langgraph_memory.sessions.postgres import open_guard as open_postgres
-        from langgraph_memory.sessions.postgres import place_of
+        from langgraph_memory.sessions.postgres import database_of, open_postgres
 
-        return Sessions(place_of(text), lambda: open_postgres(text, busy_timeout, redacts))
+        return Sessions(database_of(text), lambda: open_postgres(text, busy_timeout, redacts))
     file = place_of_file(text)
     if read_only:
-        return Sessions(file, lambda: open_reading(file, busy_timeout))
+        return Sessions(file, lambda: open_sqlite_read_only(file, busy_timeout))
     return Sessions(file, lambda: open_sqlite(SqliteGuard, file, busy_timeout, redacts))

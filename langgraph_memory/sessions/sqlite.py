@@ -241,7 +241,7 @@ def place_of_file(path: str | os.PathLike[str]) -> str:
 G = TypeVar("G", bound=SqliteGuard)
 
 
-def open_guard(kind: type[G], place: str, busy_timeout: float, redacts: StateRedactor | None) -> G:
+def open_sqlite(kind: type[G], place: str, busy_timeout: float, redacts: StateRedactor | None) -> G:
     """Open the saver of a file behind a guard of a kind, and make its folder and its tables."""
     path = _database_file(place)
     _refuse_lost(path)
@@ -270,7 +270,7 @@ def _refuse_lost(path: str) -> None:
     )
 
 
-def open_reading(place: str, busy_timeout: float) -> SqliteGuard:
+def open_sqlite_read_only(place: str, busy_timeout: float) -> SqliteGuard:
     """Open the saver of a file behind a guard, to be only read.
 
     Raises:

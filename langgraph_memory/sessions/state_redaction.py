@@ -20,8 +20,7 @@ from langgraph.store.base import Item
 from langgraph.types import Send
 from pydantic import BaseModel
 
-from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.redaction import Redact, beside, redact_secrets, redacted_blocks
+from langgraph_memory.redaction import Redact, beside, check_redact, redact_secrets, redacted_blocks
 
 T = TypeVar("T")
 
@@ -192,10 +191,7 @@ def state_redactor(redact: bool | Redact) -> StateRedactor | None:
     """
     if isinstance(redact, bool):
         return StateRedactor(redact_secrets) if redact else None
-    if not callable(redact):
-        raise ConfigurationError(
-            f"redact= takes True, False or a function of a text, got {redact!r}"
-        )
+    check_redact(redact)
     return StateRedactor(redact)
 
 

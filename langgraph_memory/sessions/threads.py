@@ -20,7 +20,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError, ThreadOwnerError
 from langgraph_memory.records import parse_time, utc_now
-from langgraph_memory.sessions.checkpoint_tree import Copied, Node, copied, outdated, time_of
+from langgraph_memory.sessions.checkpoint_tree import Copied, Node, fork_copies, outdated, time_of
 
 _BATCH = 200
 """Checkpoints that one statement deletes; SQLite takes 500 rows of `VALUES` in old versions."""
@@ -232,7 +232,7 @@ class Threads(ABC):
         with self.transaction(write=True) as conn:
             self._owner(conn, thread, self.SHARED)
             self.admit(user, thread, claim=False)
-            taken = copied(self._nodes(conn, thread), checkpoint_id)
+            taken = fork_copies(self._nodes(conn, thread), checkpoint_id)
             if not taken:
                 what = "nothing" if checkpoint_id is None else f"no checkpoint {checkpoint_id!r}"
                 raise RecordNotFoundError(f"thread {thread!r} has {what} to fork from")

@@ -42,7 +42,7 @@ _CJK += "\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]\s*|[^\s{_CJK}]+\s*|\s+")
 
 
-def tokens(text: str) -> list[str]:
+def word_chunks(text: str) -> list[str]:
     """Cut a text into words with their spaces, and CJK text into characters.
 
     Example:
@@ -122,7 +122,7 @@ class ScriptedChatModel(BaseChatModel):
 
     def get_num_tokens(self, text: str) -> int:
         """Return the number of words; the default would download a tokenizer."""
-        return len(tokens(text))
+        return len(word_chunks(text))
 
     @property
     def _llm_type(self) -> str:
@@ -246,9 +246,9 @@ def _tool_for(answer: Mapping[str, Any] | BaseModel, bound: Mapping[str, Any]) -
 
 def _usage(messages: Sequence[BaseMessage], answer: AIMessage) -> UsageMetadata:
     """Count words."""
-    read = sum(len(tokens(message.text)) for message in messages)
+    read = sum(len(word_chunks(message.text)) for message in messages)
     arguments = [json.dumps(call["args"], ensure_ascii=False) for call in answer.tool_calls]
-    written = sum(len(tokens(text)) for text in (answer.text, *arguments))
+    written = sum(len(word_chunks(text)) for text in (answer.text, *arguments))
     return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
 
 
@@ -256,12 +256,12 @@ def _chunks(message: AIMessage) -> Iterator[AIMessageChunk]:
     """Cut a message into chunks which add up to it; the last one carries the metadata."""
     content = message.content
     pieces: list[Any] = (
-        list(tokens(content)) if isinstance(content, str) else [[block] for block in content]
+        list(word_chunks(content)) if isinstance(content, str) else [[block] for block in content]
     )
     for piece in pieces:
         yield AIMessageChunk(content=piece, id=message.id)
     for index, (name, arguments, call_id) in enumerate(_raw_tool_calls(message)):
-        first, *rest = tokens(arguments) or [""]
+        first, *rest = word_chunks(arguments) or [""]
         start = tool_call_chunk(name=name, args=first, id=call_id, index=index)
         later = [tool_call_chunk(args=piece, index=index) for piece in rest]
         for part in (start, *later):

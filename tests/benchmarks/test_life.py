@@ -127,7 +127,7 @@ def test_notes_alone_keep_nothing_of_what_is_said() -> None:
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_finds_what_was_said_within_the_tokens(name: str) -> None:
     if name == "langchain-chroma" and find_spec("langchain_chroma") is None:
-        pytest.skip("not installed: pip install -e '.[bench]'")
+        pytest.skip("not installed: pip install --group bench")
     setting = Setting("messages", crowd=4)
     lived = live(ANA, setting, HASHING)
     assert lived.asked[0].told

@@ -122,7 +122,7 @@ def test_each_contender_finds_a_conversation_s_own_messages(
     name: str, tmp_path: Path, conversations: list[Conversation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name in IN_BENCH and find_spec(IN_BENCH[name]) is None:
-        pytest.skip("not installed: pip install -e '.[bench]'")
+        pytest.skip("not installed: pip install --group bench")
     for variable in ("MEM0_TELEMETRY", "MEM0_DIR"):
         monkeypatch.setenv(variable, "")  # mem0 sets them for good: put back afterwards
     boat, bread = conversations

@@ -14,7 +14,7 @@ from langgraph_memory.testing import HashingEmbeddings
 
 # Not `importorskip`: mem0 reads, when it is imported, whether it may call home.
 pytestmark = pytest.mark.skipif(
-    find_spec("mem0") is None, reason="not installed: pip install -e '.[bench]'"
+    find_spec("mem0") is None, reason="not installed: pip install --group bench"
 )
 
 

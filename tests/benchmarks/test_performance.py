@@ -85,7 +85,7 @@ def test_a_plot_lets_one_thing_grow(lines: Lines) -> None:
 def test_the_page_keeps_its_text_and_gets_the_same_figures_again(
     lines: Lines, tmp_path: Path
 ) -> None:
-    pytest.importorskip("matplotlib", reason="not installed: pip install -e '.[bench]'")
+    pytest.importorskip("matplotlib", reason="not installed: pip install --group bench")
     page, run = tmp_path / "page.md", tmp_path / "run.jsonl"
     page.write_text("before\n<!-- generated: figures -->\nold\n<!-- end: figures -->\nafter\n")
     run.write_text("\n".join(map(json.dumps, lines)))

@@ -31,7 +31,7 @@ each_writer = pytest.mark.parametrize(
         pytest.param(
             name,
             marks=pytest.mark.skipif(
-                find_spec(package) is None, reason="not installed: pip install -e '.[bench]'"
+                find_spec(package) is None, reason="not installed: pip install --group bench"
             ),
         )
         for name, package in PACKAGES.items()

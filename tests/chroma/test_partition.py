@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.chroma.partition import Partition, Snapshot
+from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
 from langgraph_memory.chroma.partition_cache import PartitionCache
 from langgraph_memory.retrieval.message_window import MessageColumns
 from langgraph_memory.retrieval.profile import NoteColumns
@@ -42,7 +42,7 @@ WRITES = st.lists(
 )
 
 
-def alive(partition: Partition, snapshot: Snapshot) -> list[StoredItem]:
+def alive(partition: Partition, snapshot: PartitionSnapshot) -> list[StoredItem]:
     rows = np.flatnonzero(partition.select(None, snapshot))
     return [partition.item(int(row)) for row in rows]
 
@@ -63,7 +63,7 @@ def shown(items: Iterable[StoredItem | None]) -> list[tuple[str, dict[str, Any]]
     return [None if item is None else (item.key, item.value) for item in items]
 
 
-def check(partition: Partition, snapshot: Snapshot, expected: list[StoredItem]) -> None:
+def check(partition: Partition, snapshot: PartitionSnapshot, expected: list[StoredItem]) -> None:
     """Compare all that a reader can learn from a snapshot with the items that were there."""
     assert shown(alive(partition, snapshot)) == shown(expected)
     nearness = partition.similarities(QUERY, snapshot)[partition.select(None, snapshot)]

@@ -1,7 +1,7 @@
 """Reports what each store does otherwise than the contract says.
 
 python -m tests.conformance.report            prints the reports
-python -m tests.conformance.report --write    and writes their tables into docs/conformance.md
+python -m tests.conformance.report --write    and writes their tables into conformance/README.md
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from langgraph_memory.testing.conformance import (
+from langgraph_store_conformance import (
     Capability,
     RegisteredStore,
     Report,
@@ -26,7 +26,7 @@ from langgraph_memory.testing.conformance import (
 )
 from tests.conformance import stores
 
-PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
+PAGE = Path(__file__).parents[2] / "conformance" / "README.md"
 STATUSES: tuple[Literal["passed", "failed", "skipped"], ...] = ("passed", "failed", "skipped")
 STORES: dict[RegisteredStore, list[Capability] | None] = {
     stores.in_memory_store: None,
@@ -42,7 +42,7 @@ STORES: dict[RegisteredStore, list[Capability] | None] = {
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.report")
-    parser.add_argument("--write", action="store_true", help="write the tables into the docs")
+    parser.add_argument("--write", action="store_true", help="write the tables into the page")
     options = parser.parse_args(arguments)
     reports = []
     for registered, capabilities in STORES.items():

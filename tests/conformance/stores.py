@@ -17,7 +17,7 @@ from langgraph.store.sqlite import AsyncSqliteStore, SqliteStore
 from langgraph_memory import ChromaStore
 from langgraph_memory.records.clock import Clock
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.testing.conformance import ModelStore, Skipped, store_test
+from langgraph_store_conformance import ModelStore, Skipped, store_test
 from tests.postgres import database
 from tests.servers import BINARY, shared_server
 

@@ -38,7 +38,7 @@ SHOWN = {"bash", "console", "diff", "html", "ini", "json", "mermaid", "sql", "te
 SHOWN_IN_REFERENCE = SHOWN | {"pycon", "pyi"}
 """On pages made of docstrings besides: signatures, and examples, which run where they stand."""
 
-_PACKAGE = "langgraph_memory"
+_PACKAGES = ("langgraph_memory", "langgraph_store_conformance")
 _FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<info>[^\n]*)\n"))
 _MARK = re.compile(r"<!--\s*not run\b:?(?P<reason>[^\n]*?)-->\s*\Z")
 _EXAMPLE_SECTION = re.compile(r"^[ \t]*Examples?:[ \t]*$(?P<rest>.*)", re.MULTILINE | re.DOTALL)
@@ -55,9 +55,11 @@ def anchor(heading: str) -> str:
 
 
 def all_documents(root: Path = ROOT) -> list[Path]:
-    """Return every Markdown page, and every module of the package."""
-    pages = [*root.glob("*.md"), *root.glob("docs/**/*.md")]
-    return sorted(pages) + sorted(root.glob("langgraph_memory/**/*.py"))
+    """Return every Markdown page, and every module of the packages."""
+    pages = [*root.glob("*.md"), *root.glob("docs/**/*.md"), root / "conformance" / "README.md"]
+    modules = [*root.glob("langgraph_memory/**/*.py")]
+    modules += root.glob("conformance/langgraph_store_conformance/**/*.py")
+    return sorted(pages) + sorted(modules)
 
 
 def has_examples(path: Path) -> bool:
@@ -69,8 +71,8 @@ def run(path: Path, left_out: Callable[[int, str], None]) -> None:
     """Run a document's examples in the current directory; `left_out` gets line and reason."""
     # A module of its own makes classes of the examples importable, as checkpoints need it.
     module = ModuleType("examples_of_" + re.sub(r"\W", "_", path.name))
-    # Sybil imports the package's modules anew; other tests hold classes of those that there are.
-    imported = {name: each for name, each in sys.modules.items() if name.startswith(_PACKAGE)}
+    # Sybil imports the packages' modules anew; other tests hold classes of those that there are.
+    imported = {name: each for name, each in sys.modules.items() if name.startswith(_PACKAGES)}
     sys.modules[module.__name__] = module
     try:
         with asyncio.Runner() as loop:

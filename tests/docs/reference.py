@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 
 from langgraph_memory import errors, testing
-from langgraph_memory.testing import conformance
 from tests.docs.docstrings import Attribute, Docstring, in_double_quotes
 from tests.docs.documents import REFERENCE, anchor
 from tests.docs.entries import Entry, constants, linked, source
@@ -161,13 +160,6 @@ PAGES = (
         "Testing",
         "Fakes, in `langgraph_memory.testing`: no network, no key, the same result every time.",
         tuple(f"testing.{name}" for name in testing.__all__),
-    ),
-    Page(
-        "conformance",
-        "Conformance",
-        "[Tests for any LangGraph store](../conformance.md), in "
-        "`langgraph_memory.testing.conformance`.",
-        tuple(f"testing.conformance.{name}" for name in conformance.__all__),
     ),
     Page(
         _TYPES,

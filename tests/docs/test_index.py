@@ -11,7 +11,7 @@ import pytest
 from tests.docs.documents import ROOT, anchor, name
 
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "conformance" / "README.md"])
 
 _CODE = re.compile(r"^[ \t]*```.*?^[ \t]*```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

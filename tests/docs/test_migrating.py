@@ -28,10 +28,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:Importing Send from langgraph.co
 
 # Not `importorskip`: mem0 reads, when it is imported, whether it may call home.
 needs_langmem = pytest.mark.skipif(
-    find_spec("langmem") is None, reason="not installed: pip install -e '.[bench]'"
+    find_spec("langmem") is None, reason="not installed: pip install --group bench"
 )
 needs_mem0 = pytest.mark.skipif(
-    find_spec("mem0") is None, reason="not installed: pip install -e '.[bench]'"
+    find_spec("mem0") is None, reason="not installed: pip install --group bench"
 )
 
 

@@ -11,7 +11,6 @@ import pytest
 
 import langgraph_memory
 from langgraph_memory import testing
-from langgraph_memory.testing import conformance
 from tests.docs.docstrings import Docstring, attributes, signature
 from tests.docs.documents import REFERENCE
 from tests.docs.entries import Entry
@@ -48,7 +47,6 @@ def test_every_public_name_is_on_one_page() -> None:
         "redaction.redact_secrets",
         "redaction.redactor",
         *(f"testing.{name}" for name in testing.__all__),
-        *(f"testing.conformance.{name}" for name in conformance.__all__),
     ]
     beside = [name for name in named.elements() if not name.startswith("mcp.")]
     assert sorted(beside) == sorted(expected)

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from langgraph_memory import ChromaStore, Episode, Memory
-from langgraph_memory.episodes.episodes import merged
+from langgraph_memory.episodes.episodes import merged_episode
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import OUTCOMES, Outcome
 from langgraph_memory.testing import HashingEmbeddings
@@ -43,7 +43,7 @@ drawn = st.builds(
 
 @given(drawn, drawn)
 def test_what_is_known_is_not_lost(kept: Episode, later: Episode) -> None:
-    both = merged(kept, later)
+    both = merged_episode(kept, later)
     assert (both.id, both.owner, both.created_at) == (kept.id, kept.owner, kept.created_at)
     for name in ("duration_ms", "token_cost", "quality_score"):
         known = {getattr(kept, name), getattr(later, name)} - {None}
@@ -56,14 +56,14 @@ def test_what_is_known_is_not_lost(kept: Episode, later: Episode) -> None:
 @given(drawn, drawn)
 @example(episode(outcome="failure", quality_score=0.0), episode(error="ValueError: x"))
 def test_logging_the_same_again_changes_nothing(kept: Episode, later: Episode) -> None:
-    both = merged(kept, later)
-    assert merged(both, later) == both
+    both = merged_episode(kept, later)
+    assert merged_episode(both, later) == both
 
 
 @given(drawn, drawn)
 def test_the_end_of_a_run_takes_no_judgement_back(kept: Episode, later: Episode) -> None:
     told = replace(later, outcome="completed", quality_score=None)
-    both = merged(kept, told)
+    both = merged_episode(kept, told)
     failed = kept.outcome == "failure" and kept.error is None and kept.quality_score is not None
     if kept.outcome in ("success", "partial") or failed:
         assert both.outcome == kept.outcome
@@ -87,22 +87,22 @@ def test_the_end_of_a_run_takes_no_judgement_back(kept: Episode, later: Episode)
 def test_the_later_outcome_holds_unless_one_is_a_judgement(
     kept: Outcome, later: Outcome, result: Outcome
 ) -> None:
-    assert merged(episode(outcome=kept), episode(outcome=later)).outcome == result
+    assert merged_episode(episode(outcome=kept), episode(outcome=later)).outcome == result
 
 
 @pytest.mark.parametrize("stopped", ["interrupted", "cancelled", "failure"])
 def test_a_turn_that_was_judged_before_it_went_on_ends_as_it_ended(stopped: Outcome) -> None:
     error = "OSError: closed" if stopped == "failure" else None
     judged = episode(outcome=stopped, error=error, quality_score=0.1)
-    over = merged(judged, episode(outcome="completed"))
+    over = merged_episode(judged, episode(outcome="completed"))
     assert (over.outcome, over.error, over.quality_score) == ("completed", None, 0.1)
 
 
 def test_an_error_that_the_turn_got_over_is_in_its_notes() -> None:
     failed = episode(outcome="failure", error="OSError: closed")
-    over = merged(failed, episode(outcome="completed"))
+    over = merged_episode(failed, episode(outcome="completed"))
     assert (over.error, over.notes) == (None, "It failed before: OSError: closed")
-    assert merged(over, episode(outcome="completed")) == over
+    assert merged_episode(over, episode(outcome="completed")) == over
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_an_error_that_the_turn_got_over_is_in_its_notes() -> None:
     ],
 )
 def test_steps_are_joined(kept: str, later: str, both: str) -> None:
-    assert merged(episode(approach=kept), episode(approach=later)).approach == both
+    assert merged_episode(episode(approach=kept), episode(approach=later)).approach == both
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])

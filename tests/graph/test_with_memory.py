@@ -138,7 +138,7 @@ def test_what_cannot_be_a_node_is_refused(memory: Memory) -> None:
 
     for wrong in (pieces, "chat", None):
         with pytest.raises(ConfigurationError, match="with_memory wraps a function or a runnable"):
-            with_memory(wrong, memory)  # type: ignore[arg-type]  # that is the point
+            with_memory(wrong, memory)  # type: ignore[type-var]  # that is the point
 
 
 @pytest.mark.parametrize("node", [*NODES.values()], ids=NODES)

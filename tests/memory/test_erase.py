@@ -28,6 +28,7 @@ from langgraph_memory import (
     doctor,
     open_sessions,
 )
+from langgraph_memory.chroma.calls import COLLECTION, opened_client
 from langgraph_memory.chroma.erasure.file_search import search
 from langgraph_memory.chroma.erasure.pending import pending_users
 from langgraph_memory.chroma.held_files import HOLDINGS, held_files, unknown_files
@@ -67,6 +68,27 @@ def assert_gone(directory: Path) -> None:
             assert ERASED[::-1].encode() not in content.replace(OTHER[::-1].encode(), b""), file
     assert with_other <= {"chroma.sqlite3", "sessions.sqlite"}
     assert not unknown_files(directory)
+
+
+def test_a_row_that_others_wrote_goes_too_where_it_names_the_user(directory: Path) -> None:
+    with opened_client(directory) as client:
+        collection = client.get_collection(COLLECTION)
+        dims = len(collection.get(limit=1, include=["embeddings"])["embeddings"][0])
+        for id, user in (("theirs", ERASED), ("another's", OTHER)):
+            collection.add(
+                ids=[id],
+                documents=["put here by a script"],
+                embeddings=[[0.5] * dims],
+                metadatas=[{"user": user, "type": "note"}],
+            )
+    with opened(directory) as (memory, sessions):
+        for _ in range(2):
+            erased = memory.erase(user=ERASED, sessions=sessions).erased
+            assert erased is not None
+            assert erased.verified
+    with opened_client(directory) as client:
+        collection = client.get_collection(COLLECTION)
+        assert collection.get(ids=["theirs", "another's"])["ids"] == ["another's"]
 
 
 @pytest.mark.parametrize("notes", [20, INDEXED])

@@ -63,7 +63,7 @@ def conversation(count: int) -> list[BaseMessage]:
 
 def kept(memory: Memory) -> set[tuple[Any, ...]]:
     listed = memory.list(user="ana", types=("message",), limit=10_000)
-    return {(m.id, m.thread_id, m.message_id, m.position, m.text) for m in listed}  # type: ignore[union-attr]
+    return {(m.id, m.thread_id, m.message_id, m.position, m.text) for m in listed}
 
 
 def forgetful(memory: Memory) -> Memory:

@@ -26,7 +26,6 @@ from langgraph_memory.messages.langchain import (
     injected,
     is_said,
     last_user_message,
-    merged,
     text_of,
     token_cost,
     tool_names,
@@ -34,6 +33,7 @@ from langgraph_memory.messages.langchain import (
     with_ids,
     with_instructions,
     with_new_ids,
+    with_new_messages,
     without_block,
 )
 from langgraph_memory.text.escaping import CLOSE, OPEN, one_line
@@ -205,8 +205,8 @@ def test_new_messages_get_ids_that_no_other_has() -> None:
 def test_new_messages_take_the_place_of_those_with_the_same_id() -> None:
     old = [HumanMessage("one", id="1"), AIMessage("two", id="2")]
     new = [HumanMessage("ONE", id="1"), AIMessage("three", id="3")]
-    assert [message.text for message in merged(old, new)] == ["ONE", "two", "three"]
-    assert merged(old, []) == old
+    assert [message.text for message in with_new_messages(old, new)] == ["ONE", "two", "three"]
+    assert with_new_messages(old, []) == old
 
 
 def test_the_tools_of_a_turn_are_named_once_in_their_order() -> None:

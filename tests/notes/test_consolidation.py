@@ -14,9 +14,9 @@ from langgraph_memory.notes.consolidation import (
     consolidation_batches,
     has_faded,
     left,
+    merge_writes,
     remaining,
     strength,
-    writes,
 )
 from langgraph_memory.notes.history import undone
 from langgraph_memory.notes.model_merge import Merge
@@ -250,7 +250,7 @@ def test_all_of_it_can_be_taken_back_from_the_latest_change_to_the_first(
 @given(NOTES)
 def test_writes_keep_the_order_and_change_no_record_twice(notes: State) -> None:
     batches = consolidation_batches(notes.values(), NOW, 2)
-    parts = list(writes(batches))
+    parts = list(merge_writes(batches))
     assert [change for part in parts for change in part] == [c for b in batches for c in b]
     for part in parts:
         assert len({change.record.id for change in part}) == len(part)

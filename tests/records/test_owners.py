@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import PutOp, validate_op_namespace
 
 from langgraph_memory.errors import ConfigurationError, MissingUserError
@@ -170,7 +171,7 @@ def runtime(context: Any = None, identity: Any = None) -> Any:
     return SimpleNamespace(context=context, server_info=SimpleNamespace(user=user))
 
 
-def configured(**configurable: Any) -> dict[str, Any]:
+def configured(**configurable: Any) -> RunnableConfig:
     return {"configurable": configurable}
 
 
@@ -195,7 +196,7 @@ def configured(**configurable: Any) -> dict[str, Any]:
     ],
 )
 def test_the_user_of_a_run_is_the_one_that_it_names(
-    given: Any, config: dict[str, Any], run: Any, expected: str
+    given: Any, config: RunnableConfig, run: Any, expected: str
 ) -> None:
     assert run_user(given, {"customer": "customer"}, config, run) == expected
 
@@ -212,7 +213,7 @@ def test_the_user_of_a_run_is_the_one_that_it_names(
     ],
 )
 def test_a_run_that_names_two_users_is_refused_unless_the_node_says_which(
-    config: dict[str, Any], run: Any
+    config: RunnableConfig, run: Any
 ) -> None:
     """The words of one would go into the memory of the other."""
     with pytest.raises(
@@ -236,7 +237,7 @@ def test_a_run_that_names_two_users_is_refused_unless_the_node_says_which(
 )
 @pytest.mark.parametrize("run", [None, runtime(), runtime(Context()), runtime({"user": "u"})])
 def test_a_run_that_names_no_user_is_an_error_that_shows_the_line_to_add(
-    config: dict[str, Any], run: Any
+    config: RunnableConfig, run: Any
 ) -> None:
     with pytest.raises(MissingUserError) as caught:
         run_user(None, {"messages": []}, config, run)
@@ -260,7 +261,7 @@ def test_a_run_that_names_no_user_is_an_error_that_shows_the_line_to_add(
     ],
 )
 def test_an_empty_user_is_an_error_and_no_other_is_taken_instead(
-    given: Any, config: dict[str, Any], run: Any
+    given: Any, config: RunnableConfig, run: Any
 ) -> None:
     with pytest.raises(MissingUserError):
         run_user(given, {}, config, run)

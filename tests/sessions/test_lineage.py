@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.base.id import uuid6
 
 from langgraph_memory.records.clock import utc_now
-from langgraph_memory.sessions.checkpoint_tree import Node, copied, outdated
+from langgraph_memory.sessions.checkpoint_tree import Node, fork_copies, outdated
 
 
 def node(id: str, *, parent: str | None = None, at: str = "", root: str | None = None) -> Node:
@@ -47,15 +47,15 @@ def test_a_state_of_a_lasting_subgraph_goes_once_there_is_a_newer_one() -> None:
 def test_a_branch_that_was_left_goes_with_its_deltas_only_if_a_fork_does_not_need_them() -> None:
     stored = [deltas("1", None), deltas("2", "1"), deltas("3", "1"), deltas("4", "3")]
     assert outdated(stored, keep_last=1) == []
-    assert [each.node.id for each in copied(stored)] == ["4", "3", "1"]
-    assert [(each.parent, each.writes) for each in copied(stored, "2")] == [
+    assert [each.node.id for each in fork_copies(stored)] == ["4", "3", "1"]
+    assert [(each.parent, each.writes) for each in fork_copies(stored, "2")] == [
         ("1", False),
         (None, True),
     ]
 
 
 def test_a_chain_of_parents_that_is_a_loop_ends() -> None:
-    assert len(copied([deltas("1", "2"), deltas("2", "1")])) == 2
+    assert len(fork_copies([deltas("1", "2"), deltas("2", "1")])) == 2
 
 
 @given(parents=st.lists(st.integers(0, 8), max_size=8), keep_last=st.integers(1, 9))
@@ -67,4 +67,4 @@ def test_what_stays_are_the_newest_whatever_came_of_what(
     ]
     gone = outdated(stored, keep_last=keep_last)
     assert [each for each in stored if each not in gone] == stored[-keep_last:]
-    assert [each.node for each in copied(stored)] == stored[-1:]
+    assert [each.node for each in fork_copies(stored)] == stored[-1:]

@@ -22,7 +22,7 @@ from langgraph.types import Command, Send
 from pydantic import BaseModel
 
 from langgraph_memory import ConfigurationError, Memory, open_sessions
-from langgraph_memory.redaction import redact_secrets
+from langgraph_memory.redaction import redact_secrets, redactor
 from langgraph_memory.sessions.langgraph_server import open_checkpointer
 from langgraph_memory.sessions.sessions import Sessions
 from langgraph_memory.sessions.state_redaction import StateRedactor
@@ -151,8 +151,14 @@ def test_a_memorys_redactor_or_any_other_will_do() -> None:
         config = sessions.config(user="ana", thread_id="t")
         chat(sessions).invoke(say(f"Lives in Graz, {KEY}"), config)
         assert sessions.list("ana")[0].title == f"Lives in a city, {KEY}"
-    with pytest.raises(ConfigurationError, match="redact="):
-        open_sessions(":memory:", redact="secrets")  # type: ignore[arg-type]  # as a user may
+    for wrong in ("secrets", redactor):  # the second was to be called
+        with pytest.raises(ConfigurationError, match="redactor\\('phone'\\)"):
+            open_sessions(":memory:", redact=wrong)  # type: ignore[arg-type]  # as a user may
+        with pytest.raises(ConfigurationError, match="redactor\\('phone'\\)"):
+            Memory(InMemoryStore(), redact=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError) as refused:
+        redactor("my PIN is 4711")  # type: ignore[arg-type]
+    assert "4711" not in str(refused.value)
 
 
 # -- values of all types --------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.testing import ScriptedChatModel
-from langgraph_memory.testing.chat import tokens
+from langgraph_memory.testing.chat import word_chunks
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 JSON = st.recursive(
@@ -370,7 +370,7 @@ def test_a_providers_own_tools_have_no_part_in_it():
 @settings(deadline=None)
 @given(ANY_TEXT)
 def test_streamed_chunks_join_to_the_text(text: str):
-    assert "".join(tokens(text)) == text
+    assert "".join(word_chunks(text)) == text
     whole = joined(list(ScriptedChatModel([text]).stream("?")))
     assert whole.text == text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, assert_type
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
@@ -13,10 +14,12 @@ from langgraph_memory import (
     ChromaStore,
     EpisodeRecorder,
     Memory,
+    MemoryMiddleware,
     MemoryState,
     Session,
     Sessions,
     SummaryState,
+    memory_tools,
     messages_with_memory,
     open_sessions,
     recall_node,
@@ -41,7 +44,12 @@ def plain_chat(state: MessagesState) -> dict[str, list[BaseMessage]]:
     return {"messages": [model.invoke(state["messages"])]}
 
 
-def customer(state: Any, config: Any) -> str:
+def customer(state: MessagesState, config: RunnableConfig) -> str | None:
+    customer: str | None = config.get("configurable", {}).get("customer")
+    return customer
+
+
+def by_mapping(state: Any, config: Mapping[str, Any]) -> str:
     return str(config["configurable"]["customer"])
 
 
@@ -82,8 +90,21 @@ def test_a_summary() -> None:
 def test_one_node(tmp_path: Any) -> None:
     with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory:
         builder = StateGraph(MessagesState)
-        builder.add_node("chat", with_memory(plain_chat, memory, user=customer))
+        node: Callable[[MessagesState], dict[str, list[BaseMessage]]]
+        node = with_memory(plain_chat, memory, user=customer)
+        builder.add_node("chat", node)
         builder.add_edge(START, "chat")
         given: Any = {"messages": [("user", "A kilo of Colombia, please.")]}
         builder.compile().invoke(given, {"configurable": {"customer": "c-2291"}})
         assert memory.count(user="c-2291")["message"] == 2
+
+
+def test_what_has_a_user_takes_a_function_of_a_run(tmp_path: Any) -> None:
+    with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings())) as memory:
+        recall_node(memory, user=customer, project=customer, agent=customer)
+        recall_node(memory, user=by_mapping)
+        remember_node(memory, user=customer)
+        with_memory(plain_chat, memory, user=customer)
+        summary_node(model, memory=memory, user=customer)
+        memory_tools(memory, user=customer)
+        MemoryMiddleware(memory, user=customer)

@@ -22,6 +22,7 @@ from langgraph_memory import (
     Recalled,
     Receipt,
 )
+from langgraph_memory.records import Record
 
 
 class OwnStore(InMemoryStore):
@@ -75,6 +76,16 @@ def test_a_store_of_the_users_own() -> None:
     assert_type(memory.forget(change.record.id, user="c-2291"), Receipt)
 
 
+def test_a_list_of_one_type_has_that_type() -> None:
+    memory = Memory(OwnStore())
+    assert_type(memory.list(user="c-2291"), list[Note])
+    assert_type(memory.list(user="c-2291", types=("note",), kinds=["fact"]), list[Note])
+    assert_type(memory.list(user="c-2291", types=("message",)), list[Message])
+    assert_type(memory.list(user="c-2291", types=["episode"], limit=3), list[Episode])
+    assert_type(memory.list(user="c-2291", types=("document",), project="shop"), list[Document])
+    assert_type(memory.list(user="c-2291", types=("note", "message")), list[Record])
+
+
 async def test_async_twins_have_the_same_types() -> None:
     async with Memory(ChromaStore.in_memory(embed=Letters())) as memory:
         assert_type(memory, Memory)
@@ -83,4 +94,5 @@ async def test_async_twins_have_the_same_types() -> None:
         recalled = await memory.arecall("decaf", user="c-2291")
         assert_type(recalled, Recalled)
         assert_type(await memory.alist(user="c-2291", limit=3), list[Note])
+        assert_type(await memory.alist(user="c-2291", types=("episode",)), list[Episode])
         assert_type(await memory.aforget(change.record.id, user="c-2291"), Receipt)

@@ -33,6 +33,9 @@ def wrong_values(memory: Memory) -> None:
     memory.recall("decaf", user="c-2291", types=("notes",))  # type: ignore[arg-type]  # no such type
     memory.recall("decaf", user="c-2291", limit="10")  # type: ignore[arg-type]  # no number
     memory.remember("Drinks decaf", user="c-2291", sort="fact")  # type: ignore[call-arg]  # no such keyword
+    memory.list(user="c-2291", types=("notes",))  # type: ignore[arg-type]  # no such type
+    memory.list(user="c-2291", kind="fact")  # type: ignore[call-overload]  # kinds=
+    recall_node(memory, user=lambda state: "c-2291")  # type: ignore[arg-type]  # and config
     recall_node(memory, on_error="ignore")  # type: ignore[arg-type]  # "log" or "raise"
     MemoryMiddleware(memory, inject="tool")  # type: ignore[arg-type]  # "user" or "system"
     memory_tools(memory, owner="team")  # type: ignore[arg-type]  # no such owner
@@ -41,7 +44,7 @@ def wrong_values(memory: Memory) -> None:
 def wrong_places() -> None:
     recall_node(ChromaStore.in_memory())  # type: ignore[arg-type]  # a store is no memory
     remember_node(Memory(), project="shop")  # type: ignore[call-arg]  # what a run says is its user's
-    with_memory("chat", Memory())  # type: ignore[arg-type]  # the name of a node
+    with_memory("chat", Memory())  # type: ignore[type-var]  # the name of a node
     Memory("./memory")  # type: ignore[arg-type]  # a path
 
 

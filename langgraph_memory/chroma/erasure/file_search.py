@@ -26,7 +26,7 @@ from langgraph_memory.chroma.held_files import held_files
 from langgraph_memory.chroma.index_files import living_vectors
 from langgraph_memory.chroma.tables import DATABASE, find_collection, reading
 from langgraph_memory.errors import StoreError
-from langgraph_memory.files import Needles, chunks_of
+from langgraph_memory.files import Needles, file_chunks
 from langgraph_memory.store import Sought
 
 
@@ -85,7 +85,7 @@ def found_in(asked: dict[str, Any]) -> dict[str, int]:
     shared = {bytes.fromhex(needle) for needle in asked["shared"]}
     living = Needles(shared).count_in(_separated(_living(files)))
     needles = Needles(own | (shared - living.keys()))
-    found = {str(file): needles.count_in(chunks_of(file)).total() for file in files}
+    found = {str(file): needles.count_in(file_chunks(file)).total() for file in files}
     return {file: count for file, count in found.items() if count}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from langgraph_memory.chroma.collection import Collection, Reading
+from langgraph_memory.chroma.collection import BatchReads, Collection
 from langgraph_memory.chroma.index_search import ScopeName
 from langgraph_memory.chroma.partition import Partition
 from langgraph_memory.chroma.partition_cache import Limits
@@ -32,7 +32,7 @@ class FolderCollection(Collection):
         names: Sequence[ScopeName] = (),
         now: float | None = None,
         listing: Namespace | None = None,
-    ) -> Reading:
+    ) -> BatchReads:
         with self._lock:
             self.check_usable()
             with self._rows.moment() as seen:
