@@ -1,16 +1,16 @@
 """A function written once and called in two ways: `remember(...)` and `await aremember(...)`.
 
-It is written as a coroutine that waits for nothing but `Call`s, each of which says how something is
-done in this thread and how it is awaited. `twins` makes both forms:
+It is a coroutine that waits for one kind of thing alone, an `Either`, which says how something is
+done in this thread and how it is awaited. `twins` makes both forms of it:
 
     async def _notes(self, owner: Owner) -> list[Note]:
-        return read(await Call(self.store.batch, self.store.abatch, ops(owner)))
+        return read(await Either(self.store.batch, self.store.abatch, ops(owner)))
 
     notes, anotes = twins(_notes)
 
-What it calls may be such coroutines in turn: they are awaited as ever. A lock is taken by a `Call`,
-and released by a plain call in a `finally` (or an `__aexit__` that awaits nothing): a task that is
-cancelled a second time would leave one held whose release is awaited.
+It may await other such coroutines. A lock is taken by an `Either`, and released by a plain call in
+a `finally`, or an `__aexit__` that awaits nothing: a task that is cancelled a second time would
+leave one held whose release is awaited.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Steps = Coroutine[Any, Any, R]
-"""What waits for `Call`s alone, and returns an `R`."""
+"""A coroutine that waits for nothing but `Either`, and returns an `R`."""
 
 
-class Call(Generic[R]):
-    """Something that is waited for: done in this thread, or awaited.
+class Either(Generic[R]):
+    """Something to wait for: done in this thread, or awaited in a task.
 
     Args:
-        sync: Does it.
+        sync: Does it in this thread.
         awaited: Does it in a task of an event loop.
         args: What either is called with.
         kwargs: The same, by name.
@@ -56,20 +56,20 @@ class Call(Generic[R]):
         return answer
 
 
-def in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
-    """Return the call of a function that blocks: an event loop runs it in another thread."""
+def blocking(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Either[R]:
+    """Return what calls a function that blocks: an event loop does so in another thread."""
 
     async def threaded(*args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(function, *args, **kwargs)
 
-    return Call(function, threaded, *args, **kwargs)
+    return Either(function, threaded, *args, **kwargs)
 
 
-def to_its_end(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
-    """Return the call of a function that blocks for long, and is not left half done.
+def to_its_end(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Either[R]:
+    """Return what calls a function that blocks for long, and is not left half done.
 
-    An event loop runs it in a thread of its own, since in those of the loop it could wait for a
-    task that waits for one of them. It goes on to its end if the task is cancelled.
+    An event loop does so in a thread of its own: in one of the loop's, it could wait for a task
+    that waits for one of those. It goes on to its end if the task is cancelled.
     """
 
     async def apart(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -78,20 +78,20 @@ def to_its_end(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -
         thread.shutdown(wait=False)
         return await asyncio.shield(asyncio.wrap_future(future))
 
-    return Call(function, apart, *args, **kwargs)
+    return Either(function, apart, *args, **kwargs)
 
 
 def drive(steps: Steps[R]) -> R:
     """Do what steps wait for in this thread, and return their result.
 
-    What a call raises is raised where the steps wait for it, also `KeyboardInterrupt`.
+    What is raised meanwhile is raised where the steps wait for it, also `KeyboardInterrupt`.
     """
     go_on, answer = steps.send, None
     try:
         while True:
-            call: Call[Any] = _call(go_on(answer))
+            step = _step(go_on(answer))
             try:
-                go_on, answer = steps.send, call.sync(*call.args, **call.kwargs)
+                go_on, answer = steps.send, step.sync(*step.args, **step.kwargs)
             except BaseException as error:  # noqa: BLE001  # raised by the steps, or handled there
                 go_on, answer = steps.throw, error
     except StopIteration as done:
@@ -107,9 +107,9 @@ async def adrive(steps: Steps[R]) -> R:
     go_on, answer = steps.send, None
     try:
         while True:
-            call: Call[Any] = _call(go_on(answer))
+            step = _step(go_on(answer))
             try:
-                go_on, answer = steps.send, await call.awaited(*call.args, **call.kwargs)
+                go_on, answer = steps.send, await step.awaited(*step.args, **step.kwargs)
             except BaseException as error:  # noqa: BLE001  # as above
                 go_on, answer = steps.throw, error
     except StopIteration as done:
@@ -120,10 +120,10 @@ async def adrive(steps: Steps[R]) -> R:
         del go_on, answer
 
 
-def _call(waited_for: object) -> Call[Any]:
-    if not isinstance(waited_for, Call):
+def _step(waited_for: object) -> Either[Any]:
+    if not isinstance(waited_for, Either):
         raise TypeError(
-            f"a function with an async twin waits for {waited_for!r}; it can wait for a Call alone"
+            f"what is written for both forms awaits an Either alone, and not {waited_for!r}"
         )
     return waited_for
 
@@ -134,8 +134,8 @@ def twins(
     """Return a function in its sync and its async form: `remember, aremember = twins(_remember)`.
 
     Args:
-        steps: A method or a function that waits for `Call`s alone. Both forms have its signature
-            and its docstring, and its name without the `_`.
+        steps: A method or a function that waits for nothing but `Either`. Both forms have its
+            signature and its docstring, and its name without the `_`.
     """
 
     @wraps(steps)

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.twins import Call, in_thread, twins
+from langgraph_memory.twins import Either, blocking, twins
 
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
 
@@ -63,7 +63,7 @@ class Desk:
             tries: How often to ask the second.
         """
         with self._holding():
-            answers = [await Call(self._answer, self._aanswer, first)]
+            answers = [await Either(self._answer, self._aanswer, first)]
             for _ in range(tries):
                 try:
                     answers.append(await self._asked(second))
@@ -72,7 +72,7 @@ class Desk:
         return answers
 
     async def _asked(self, question: str) -> Any:
-        return await Call(self._answer, self._aanswer, question=question)
+        return await Either(self._answer, self._aanswer, question=question)
 
     ask, aask = twins(_ask)
 
@@ -89,8 +89,8 @@ class Desk:
 
 async def _where(given: str, *, by: object = None) -> tuple[str, int, str]:
     """Return what runs in a thread."""
-    here = await in_thread(threading.get_ident)
-    return given, here, await in_thread(WHO.get)
+    here = await blocking(threading.get_ident)
+    return given, here, await blocking(WHO.get)
 
 
 where, awhere = twins(_where)
@@ -135,7 +135,7 @@ def test_both_forms_do_what_plain_code_does(outcomes: list[str], again: bool) ->
         try:
             for place in places:
                 try:
-                    done.append(await Call(outcome, aoutcome, place))
+                    done.append(await Either(outcome, aoutcome, place))
                 except ValueError as error:
                     done.append(str(error))
                     if again:
@@ -214,7 +214,7 @@ async def test_an_error_is_gone_when_nobody_has_it_any_more(form: str) -> None:
 
 
 @pytest.mark.parametrize("function", [lambda: asyncio.sleep(0), lambda: asyncio.sleep(0.001)])
-def test_nothing_but_calls_can_be_waited_for(function: Callable[[], Any]) -> None:
+def test_nothing_but_an_either_can_be_awaited(function: Callable[[], Any]) -> None:
     ended = []
 
     async def _wrong(self: object) -> None:
@@ -285,7 +285,7 @@ def test_an_abandoned_task_gives_back_what_it_holds() -> None:
 
 def test_calls_see_and_keep_the_context_of_the_caller(form: str) -> None:
     async def _become(name: str) -> str:
-        await Call(WHO.set, _aset, name)
+        await Either(WHO.set, _aset, name)
         return WHO.get()
 
     async def _aset(name: str) -> object:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.twins import in_thread, twins
+from langgraph_memory.twins import blocking, twins
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class Worker:
     async def _submit(self, key: Key, work: Work) -> None:
         """Let work be done; it is run without arguments, and what it returns is not looked at."""
         if not self._queue(key, work):
-            await in_thread(self._do_here, key, work)
+            await blocking(self._do_here, key, work)
 
     submit, asubmit = twins(_submit)
 

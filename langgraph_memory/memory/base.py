@@ -42,7 +42,7 @@ from langgraph_memory.notes import (
 from langgraph_memory.records import Change, Clock, Note, Owner, Record
 from langgraph_memory.retrieval import Ranking, Rewriter
 from langgraph_memory.store import Namespace, all_ops, batches, read_notes, read_records
-from langgraph_memory.twins import Call, in_thread, to_its_end, twins
+from langgraph_memory.twins import Either, blocking, to_its_end, twins
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class Verbs:
         """Load now what the first call would wait for, where the store has such a thing."""
         warm_up = getattr(self.store, "warm_up", None)
         if warm_up is not None and not self._warm:
-            await in_thread(warm_up)
+            await blocking(warm_up)
         self._warm = True
 
     warm_up, awarm_up = twins(_warm_up)
@@ -205,9 +205,9 @@ class Verbs:
         if self.outbox is not None and owner.kind == "user":
             self.outbox.erase(owner.id)
 
-    def _batch(self, ops: Sequence[Op]) -> Call[list[Any]]:
+    def _batch(self, ops: Sequence[Op]) -> Either[list[Any]]:
         """Put operations to the store in one batch."""
-        return Call(self.store.batch, self.store.abatch, ops)
+        return Either(self.store.batch, self.store.abatch, ops)
 
     async def _write(self, ops: Sequence[PutOp]) -> None:
         for batch in batches(ops, self._hybrid):

@@ -30,7 +30,7 @@ from langgraph_memory.notes import (
 )
 from langgraph_memory.records import Change, Owner, check_progress
 from langgraph_memory.store import OWNERS, owners_of
-from langgraph_memory.twins import Call, twins
+from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class Upkeep(Documents):
             return None
         notes = remaining(await self._notes(owner), self.clock())
         embedder, texts = Embedder(embeddings), [note.text for note in notes]
-        vectors, _ = await Call(embedder.embed, embedder.aembed, texts, [])
+        vectors, _ = await Either(embedder.embed, embedder.aembed, texts, [])
         groups = alike(notes, vectors, self._band.ask_from)
         found = await self._batch([Comparison.read_op(owner)])
         comparison = Comparison(owner, groups, found[0])

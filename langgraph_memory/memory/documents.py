@@ -22,7 +22,7 @@ from langgraph_memory.memory.locks import DOCUMENT_LOCKS
 from langgraph_memory.memory.read_only import writes
 from langgraph_memory.records import Owner, Source, check_progress
 from langgraph_memory.store import all_ops, batches, read_records
-from langgraph_memory.twins import in_thread, twins
+from langgraph_memory.twins import blocking, twins
 
 
 class Documents(Verbs):
@@ -67,7 +67,7 @@ class Documents(Verbs):
             ConfigurationError: If the file cannot be read or is no text, or nothing is in it; what
                 its source held before stays.
         """
-        replacement = await in_thread(
+        replacement = await blocking(
             self._replacement,
             text,
             source,

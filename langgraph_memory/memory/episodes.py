@@ -23,7 +23,7 @@ from langgraph_memory.messages import unexpired
 from langgraph_memory.records import Change, Episode, Message, Outcome, Owner, writer
 from langgraph_memory.retrieval import Hit
 from langgraph_memory.store import ALL, get_op, newest_op, put_op, read_record, read_records
-from langgraph_memory.twins import Call, drive, twins
+from langgraph_memory.twins import Either, drive, twins
 
 
 class Episodes(Reading, Reflecting):
@@ -172,7 +172,7 @@ class Episodes(Reading, Reflecting):
         if episode.outcome == "interrupted":
             return
         if self.evaluator is not None and episode.quality_score is None:
-            await Call(self._worker.submit, self._worker.asubmit, *self._evaluation(episode))
+            await Either(self._worker.submit, self._worker.asubmit, *self._evaluation(episode))
         await self._reflect_later(episode.owner)
 
     def _evaluation(self, episode: Episode) -> tuple[Key, Work]:

@@ -14,7 +14,7 @@ from langgraph_memory.messages import forget_ops
 from langgraph_memory.records import TYPES, Owner, Receipt, writer
 from langgraph_memory.retrieval import receipt
 from langgraph_memory.store import Namespace, all_ops, read_records
-from langgraph_memory.twins import in_thread, twins
+from langgraph_memory.twins import blocking, twins
 
 
 class Forgetting(Verbs):
@@ -60,7 +60,7 @@ class Forgetting(Verbs):
         text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
         owner = writer(user, project, agent)
         if everything:
-            await in_thread(self._forget_waiting, owner)
+            await blocking(self._forget_waiting, owner)
         async with AsyncExitStack() as held:
             for each in _touched(owner, user, sources):
                 await held.enter_async_context(OWNER_LOCKS.hold(each))

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
 from langgraph_memory.errors import LangGraphMemoryError
-from langgraph_memory.twins import Call
+from langgraph_memory.twins import Either
 
 _POLL_SECONDS = 0.002
 _LOOP_TIMEOUT_SECONDS = 10.0
@@ -69,7 +69,7 @@ class _Held:
         self._lock.release()
 
     async def __aenter__(self) -> None:
-        await Call(self.__enter__, self._acquired)
+        await Either(self.__enter__, self._acquired)
 
     async def __aexit__(self, *raised: object) -> None:
         self._lock.release()

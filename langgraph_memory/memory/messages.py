@@ -45,7 +45,7 @@ from langgraph_memory.notes import (
 )
 from langgraph_memory.records import Change, Episode, Kind, Message, Owner, check_id, writer
 from langgraph_memory.store import edit_op, put_op
-from langgraph_memory.twins import Call, twins
+from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
 
@@ -292,7 +292,7 @@ class Turns(Episodes):
         """Let a thread be processed in the background; turns that come together share a call."""
         key = Key(user, thread_id, id(self.store))
         work = partial(self._process_thread, user, thread_id)
-        await Call(self._worker.submit, self._worker.asubmit, key, work)
+        await Either(self._worker.submit, self._worker.asubmit, key, work)
 
     process_later, aprocess_later = twins(_process_later)
 
@@ -310,7 +310,7 @@ class Turns(Episodes):
         Returns:
             Whether it has ended. Work that failed has ended, and is in the log.
         """
-        return await Call(self._worker.flush, self._worker.aflush, timeout)
+        return await Either(self._worker.flush, self._worker.aflush, timeout)
 
     flush, aflush = twins(_flush)
 

@@ -26,7 +26,7 @@ from langgraph_memory.memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.memory.read_only import writes
 from langgraph_memory.records import Change, Episode, Owner
 from langgraph_memory.store import read_records
-from langgraph_memory.twins import Call, drive, twins
+from langgraph_memory.twins import Either, drive, twins
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Reflecting(Verbs):
     async def _reflect_later(self, owner: Owner) -> None:
         """Let it be seen in the background whether there is enough to reflect on."""
         if (work := self._reflection_of(owner)) is not None:
-            await Call(self._worker.submit, self._worker.asubmit, *work)
+            await Either(self._worker.submit, self._worker.asubmit, *work)
 
     def _reflection_of(self, owner: Owner) -> tuple[Key, Work] | None:
         """Return what is to be done in the background, where that is wanted."""

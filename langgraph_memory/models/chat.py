@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.models.json_answers import UnreadableAnswer, text_of_answer
-from langgraph_memory.twins import Call, in_thread
+from langgraph_memory.twins import Either, blocking
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class Asker:
         read: Callable[[object], T],
         retries: int,
     ) -> Asked[T]:
-        """Ask until an answer can be read; waits for `Call`s alone (see `twins`).
+        """Ask until an answer can be read; for both forms, see `twins`.
 
         Args:
             messages: The question.
@@ -87,7 +87,7 @@ class Asker:
             ConfigurationError: If there is no such model.
         """
         if self._resolved is None:
-            await in_thread(self.resolve)  # imports the provider's client
+            await blocking(self.resolve)  # imports the provider's client
         model, way = self.resolve(), self._way
         usage: dict[str, int] = {"calls": 0}
         shown: list[BaseMessage] = []
@@ -128,13 +128,13 @@ class Asker:
 
 def _invoke(
     model: Runnable[Any, Any], request: list[BaseMessage], schema: type[BaseModel]
-) -> Call[Any]:
+) -> Either[Any]:
     # The run's own stream of tokens is the user's, and its cost is that of the task.
     config: RunnableConfig = {
         "tags": [TAG_NOSTREAM, TAG_MEMORY],
         "run_name": schema.__name__,
     }
-    return Call(model.invoke, model.ainvoke, request, config)
+    return Either(model.invoke, model.ainvoke, request, config)
 
 
 def _will_recur(error: Exception) -> bool:

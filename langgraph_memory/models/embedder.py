@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
 from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.text import replace_surrogates
-from langgraph_memory.twins import Call, twins
+from langgraph_memory.twins import Either, twins
 
 Vectors = NDArray[np.float32]
 """An array of shape `(texts, dimensions)`, every row of length 1."""
@@ -143,8 +143,8 @@ class Embedder:
         """Embed texts to store and texts to look for."""
         by, made = self.embeddings, []
         if documents:
-            made = await Call(by.embed_documents, by.aembed_documents, _clean(documents))
-        asked = [await Call(by.embed_query, by.aembed_query, text) for text in _clean(queries)]
+            made = await Either(by.embed_documents, by.aembed_documents, _clean(documents))
+        asked = [await Either(by.embed_query, by.aembed_query, text) for text in _clean(queries)]
         stored = self._checked(made, len(documents), self.fingerprint.dims)
         dims = self.fingerprint.dims or (stored.shape[1] if len(stored) else None)
         return stored, self._checked(asked, len(queries), dims)

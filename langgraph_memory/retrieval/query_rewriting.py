@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from langgraph_memory.models import REWRITING, Asker, ChatModel, UnreadableAnswer, items_of
-from langgraph_memory.twins import in_thread, twins
+from langgraph_memory.twins import blocking, twins
 
 Rewrite = Callable[[str], str | Sequence[str]]
 """From what the user said (after the answer before it, where it says little by itself) to what is
@@ -54,7 +54,7 @@ class Rewriter:
         """
         if isinstance(self.by, Asker):
             return (await self.by.ask(_request(query), Rewritten, _read, retries=0)).value
-        return _checked(await in_thread(self.by, query))
+        return _checked(await blocking(self.by, query))
 
     rewrite, arewrite = twins(_rewrite)
 

@@ -19,7 +19,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from langgraph_memory.models import TAG_MEMORY
 from langgraph_memory.retrieval.recalled import Hit, Recalled
-from langgraph_memory.twins import Call
+from langgraph_memory.twins import Either
 
 logger = logging.getLogger(__name__)
 
@@ -33,13 +33,13 @@ _PLACE = "hit"  # in the metadata of a document: which hit it shows
 async def rerank(reranker: BaseDocumentCompressor, recalled: Recalled) -> Recalled:
     """Return what was recalled, its hits in the order of a reranker; as it was if that fails.
 
-    It waits for `Call`s alone (see `twins`).
+    For both forms: see `twins`.
     """
     if len(recalled.hits) < 2:
         return recalled
     asking = _asking(reranker, recalled)
     try:
-        ranked = await Call(asking.invoke, asking.ainvoke, _shown(recalled.hits), _UNSTREAMED)
+        ranked = await Either(asking.invoke, asking.ainvoke, _shown(recalled.hits), _UNSTREAMED)
         return replace(recalled, hits=_reordered(recalled.hits, ranked))
     except Exception as error:  # whatever a model or its service raises
         logger.warning("hits could not be reranked; their order stays", exc_info=error)
