@@ -7,15 +7,15 @@ answers (pure). It is written once, as `_remember`, and `twins` makes `remember`
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from datetime import datetime, tzinfo
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from langchain_core.documents import BaseDocumentCompressor
-from langgraph.store.base import BaseStore, Op, PutOp
+from langgraph.store.base import BaseStore, PutOp
 
 from langgraph_memory.documents import holding, with_sources
 from langgraph_memory.episodes import Evaluator, IsTask
@@ -41,10 +41,19 @@ from langgraph_memory.notes import (
 )
 from langgraph_memory.records import Change, Clock, Note, Owner, Record
 from langgraph_memory.retrieval import Ranking, Rewriter
-from langgraph_memory.store import Namespace, all_ops, batches, read_notes, read_records
+from langgraph_memory.store import (
+    Namespace,
+    adapted,
+    all_ops,
+    batches,
+    read_notes,
+    read_records,
+)
 from langgraph_memory.twins import Either, blocking, to_its_end, twins
 
 logger = logging.getLogger(__name__)
+
+K = TypeVar("K")
 
 Progress = Callable[[int, int], None]
 """Is told how much is done, and how much there is to do."""
@@ -170,10 +179,6 @@ class Verbs:
         await self.aclose()
 
     @property
-    def _hybrid(self) -> bool:
-        return bool(getattr(self.store, "supports_hybrid", False))
-
-    @property
     def _embedder(self) -> str:
         """The name of the store's embedder; empty if there is none."""
         embeddings = getattr(self.store, "embeddings", None)
@@ -191,11 +196,6 @@ class Verbs:
         return self.ranking.with_floors_of(self._embedder)
 
     @property
-    def _searches(self) -> bool:
-        """Whether a store that is not ours searches by meaning, so that the best come first."""
-        return bool(getattr(self.store, "index_config", True))
-
-    @property
     def _expired(self) -> datetime | None:
         """Until when what was said has expired by now."""
         return expiry_of_now(self.message_ttl, self.clock())
@@ -205,24 +205,34 @@ class Verbs:
         if self.outbox is not None and owner.kind == "user":
             self.outbox.erase(owner.id)
 
-    def _batch(self, ops: Sequence[Op]) -> Either[list[Any]]:
+    @property
+    def _adapted(self) -> Any:
+        """The store, as one that takes our own operations, too."""
+        return adapted(self.store)
+
+    def _batch(self, ops: Sequence[Any]) -> Either[list[Any]]:
         """Put operations to the store in one batch."""
-        return Either(self.store.batch, self.store.abatch, ops)
+        store = self._adapted
+        return Either(store.batch, store.abatch, ops)
+
+    async def _ask(self, named: Mapping[K, Any]) -> dict[K, Any]:
+        """Put operations to the store in one batch; return the answers by the same names."""
+        return dict(zip(named, await self._batch(list(named.values())), strict=True))
 
     async def _write(self, ops: Sequence[PutOp]) -> None:
-        for batch in batches(ops, self._hybrid):
+        for batch in batches(ops):
             await self._batch(batch)
 
     async def _records(self, namespaces: Sequence[Namespace]) -> list[Record]:
         """Return all records of some namespaces that have not expired, and of documents hold."""
         asked = with_sources(namespaces)
-        found = await self._batch(all_ops(asked, self._hybrid))
+        found = await self._batch(all_ops(asked))
         return holding(read_records(asked, unexpired(found, self._expired)), namespaces)
 
     async def _notes(self, owner: Owner) -> list[Note]:
         """Return all notes of an owner, whatever their status."""
         namespaces = [owner.namespace("note")]
-        return read_notes(namespaces, await self._batch(all_ops(namespaces, self._hybrid)))
+        return read_notes(namespaces, await self._batch(all_ops(namespaces)))
 
     async def _decide(self, owner: Owner, decision: Decision) -> Change:
         """Apply what is decided over all notes of an owner."""

@@ -79,11 +79,9 @@ class Documents(Verbs):
         )
         check_progress(on_progress)
         async with DOCUMENT_LOCKS.hold(replacement.lock):
-            while ops := replacement.next_ops(
-                await self._batch(replacement.read_ops(self._hybrid))
-            ):
+            while ops := replacement.next_ops(await self._ask(replacement.read_ops)):
                 total, done = replacement.written(ops), 0
-                for batch in batches(ops, self._hybrid):
+                for batch in batches(ops):
                     await self._batch(batch)
                     done += replacement.written(batch)
                     if on_progress is not None and total:
@@ -120,11 +118,11 @@ class Documents(Verbs):
     async def _remove_leftovers(self, owner: Owner) -> None:
         """Delete what interrupted calls have left of an owner's sources."""
         namespaces = with_sources([owner.namespace("document")])
-        found = await self._batch(all_ops(namespaces, self._hybrid))
+        found = await self._batch(all_ops(namespaces))
         for source in sources_with_leftovers(read_records(namespaces, found)):
             async with DOCUMENT_LOCKS.hold((owner, source)):
-                found = await self._batch(stored_ops(owner, source, self._hybrid))
-                await self._write(leftovers(owner, source, found, self.clock()))
+                stored = await self._ask(stored_ops(owner, source))
+                await self._write(leftovers(owner, source, stored, self.clock()))
 
 
 def _content(path: Path) -> str:

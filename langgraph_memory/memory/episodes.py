@@ -22,7 +22,7 @@ from langgraph_memory.memory.reflection import Reflecting
 from langgraph_memory.messages import unexpired
 from langgraph_memory.records import Change, Episode, Message, Outcome, Owner, writer
 from langgraph_memory.retrieval import Hit
-from langgraph_memory.store import ALL, get_op, newest_op, put_op, read_record, read_records
+from langgraph_memory.store import ALL, NewestOp, get_op, put_op, read_record, read_records
 from langgraph_memory.twins import Either, drive, twins
 
 
@@ -205,7 +205,7 @@ class Episodes(Reading, Reflecting):
             return []
         namespaces = [episode.owner.namespace("message")]
         of_thread = {"thread_id": episode.thread_id}
-        ops: list[Any] = [newest_op(namespaces[0], of_thread, ALL, self._hybrid)]
+        ops: list[Any] = [NewestOp(namespaces[0], of_thread, ALL)]
         found = unexpired(await self._batch(ops), self._expired)
         records = read_records(namespaces, found)
         return messages_of(episode, (r for r in records if isinstance(r, Message)))

@@ -22,7 +22,14 @@ from langgraph_memory.messages import (
 )
 from langgraph_memory.records import Owner, Receipt
 from langgraph_memory.sessions import Sessions
-from langgraph_memory.store import ErasingStore, Namespace, Overwritten, all_ops, lying_in
+from langgraph_memory.store import (
+    ErasingStore,
+    Namespace,
+    Overwritten,
+    all_ops,
+    every_item_op,
+    lying_in,
+)
 from langgraph_memory.twins import drive, to_its_end, twins
 
 
@@ -76,7 +83,7 @@ class Erasing(Verbs):
     def _erase_all(
         self, owners: Sequence[Owner], sessions: Sessions | None, later: bool
     ) -> Receipt:
-        erasure = Erasure(owners, self._hybrid)
+        erasure = Erasure(owners)
         discard_work(erasure.users, self.store)
         for owner in owners:
             self._forget_waiting(owner)
@@ -133,12 +140,12 @@ class Erasing(Verbs):
         if found is None:
             return
         namespace = erased_namespace_of(salt_of(found), owner)
-        items: Any = self.store.batch(all_ops([namespace], self._hybrid))[0]
+        items: Any = self._adapted.batch(all_ops([namespace]))[0]
         drive(self._write(erased_delete_ops(lying_in(namespace, items))))
 
     def _find_given(self, erasure: Erasure) -> None:
         listed = self._everybody()
-        erasure.saw_given(listed, self.store.batch(erasure.given_ops(listed)))
+        erasure.saw_given(listed, self._adapted.batch(erasure.given_ops(listed)))
 
     # -- threads --
 
@@ -163,7 +170,7 @@ class Erasing(Verbs):
         if (store := self._erasing_store) is not None:
             return store.count_beside([ns for ns in listed if not is_beside(ns, owners)])
         beside = [ns for ns in listed if is_beside(ns, owners)]
-        found: list[Any] = self.store.batch(all_ops(beside, hybrid=False))
+        found: list[Any] = self.store.batch([every_item_op(namespace) for namespace in beside])
         return sum(
             tuple(item.namespace) == namespace
             for namespace, items in zip(beside, found, strict=True)

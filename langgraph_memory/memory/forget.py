@@ -67,7 +67,7 @@ class Forgetting(Verbs):
             if everything:
                 return await self._forget_everything(owner)
             namespaces = _looked_through(owner, user)
-            results = await self._batch(all_ops(namespaces, self._hybrid))
+            results = await self._batch(all_ops(namespaces))
             records = read_records(namespaces, results)
             gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
             await self._write(forget_ops(gone))

@@ -218,8 +218,9 @@ class Turns(Episodes):
 
     async def _threads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
         """Return the threads, or the one, in which there is something to do."""
-        found = await self._batch(queue_ops(owner, self._hybrid, thread_id))
-        return queue(owner, unexpired(found, self._expired))
+        found = await self._ask(queue_ops(owner, thread_id))
+        unexpired(list(found.values()), self._expired)
+        return queue(owner, found)
 
     async def _thread(self, owner: Owner, thread_id: str) -> Thread | None:
         """Return a thread, if there is something to do in it."""
@@ -227,7 +228,7 @@ class Turns(Episodes):
 
     async def _process(self, batch: Batch) -> Processed:
         """Extract the notes of a batch and write them, with the record that it is done."""
-        how, hybrid = self.extracting, self._hybrid
+        how = self.extracting
         asked = await self._chat.ask(
             extraction_request(batch.messages, how.time_zone, batch.earlier),
             Extracted,
@@ -235,12 +236,11 @@ class Turns(Episodes):
             how.retries,
         )
         draft = how.draft(batch, asked)
-        found = await self._batch(draft.ops(hybrid))
-        ruled = await self._rule(draft.pairs(found, hybrid, self._band))
+        found = await self._ask(draft.ops)
+        ruled = await self._rule(draft.pairs(found, self._band))
         async with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
-            ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
-            found = await self._batch(ops)
-            settled = draft.settle(found, hybrid, ruled, self.clock(), self.keep_messages)
+            found = await self._ask(queue_ops(batch.owner, batch.thread_id) | draft.ops)
+            settled = draft.settle(found, ruled, self.clock(), self.keep_messages)
             await self._write(settled.ops)
         return settled.processed
 
@@ -272,13 +272,13 @@ class Turns(Episodes):
         Returns:
             What was done; nothing if the rules refuse all of them.
         """
-        hybrid, now = self._hybrid, self.clock()
+        now = self.clock()
         owner, author = writer(user, project, agent), check_id("user", user)
         draft = self.extracting.proposals(
             texts, owner, sources, now, kind=kind, slot=slot, author=author
         )
         async with OWNER_LOCKS.hold(owner):
-            changes = draft.changes(await self._batch(draft.ops(hybrid)), hybrid)
+            changes = draft.changes(await self._ask(draft.ops))
             changes = signed(changes, author)
             await self._write(last_of_each(change_ops(changes)))
         return changes

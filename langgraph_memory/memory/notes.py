@@ -89,7 +89,7 @@ class Notes(Verbs):
             redact=self.redact,
         )
         async with OWNER_LOCKS.hold(candidate.owner):
-            found = await self._batch(neighbour_ops(candidate, self._hybrid))
+            found = await self._ask(neighbour_ops(candidate))
             changes = signed(reconciled(candidate, *neighbours(candidate, found)), candidate.author)
             await self._write(change_ops(changes))
         return changes[0]
@@ -142,7 +142,7 @@ class Notes(Verbs):
             redact=self.redact,
         )
         async with OWNER_LOCKS.hold(owner):
-            found = await self._batch(edit_ops(owner, id, changes, self._hybrid))
+            found = await self._ask(edit_ops(owner, id, changes))
             change = edited(edited_note(id, found), changes, self.clock(), editor)
             refuse_duplicate(change, found)
             await self._write(change_ops([change]))

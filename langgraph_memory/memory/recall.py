@@ -126,8 +126,7 @@ class Reading(Verbs):
     recall, arecall = twins(_recall)
 
     async def _answers(self, question: Question, ranking: Ranking) -> Answers:
-        asked = question.ops(ranking, self._hybrid, self._searches)
-        return dict(zip(asked, await self._batch(list(asked.values())), strict=True))
+        return await self._ask(question.ops(ranking))
 
     @property
     def _reader(self) -> dict[str, Any]:

@@ -65,21 +65,21 @@ class Reflecting(Verbs):
     reflect, areflect = twins(_reflect)
 
     async def _unreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
-        found = await self._batch([unreflected_op(owner, self._hybrid)])
+        found = await self._batch([unreflected_op(owner)])
         records = read_records([owner.namespace("episode")], found)
         return unreflected((r for r in records if isinstance(r, Episode)), since)
 
     async def _reflect_on(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
         """Draw the lessons of some episodes, and write them with the record that it is done."""
-        how, hybrid, now = self.extracting, self._hybrid, self.clock()
+        how, now = self.extracting, self.clock()
         read = partial(lessons, episodes=episodes, now=now, redact=self.redact)
         asked = await self._chat.ask(reflection_request(episodes), Reflected, read, how.retries)
         drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
-        found = await self._batch(drawn.draft.ops(hybrid))
-        ruled = await self._rule(drawn.draft.pairs(found, hybrid, self._band))
+        found = await self._ask(drawn.draft.ops)
+        ruled = await self._rule(drawn.draft.pairs(found, self._band))
         async with OWNER_LOCKS.hold(owner):  # not held while a model is asked
-            found = await self._batch(drawn.ops(hybrid))
-            settled = drawn.settle(found, hybrid, ruled, now)
+            found = await self._ask(drawn.ops)
+            settled = drawn.settle(found, ruled, now)
             await self._write(settled.ops)
         return list(settled.changes)
 

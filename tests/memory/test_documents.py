@@ -483,10 +483,15 @@ def test_processes_that_share_a_server_never_tear_a_source(schedule: list[int]) 
             assert len(words_of(documents)) == 1
 
 
+def _read(memory: Memory, replacement: Replacement) -> dict[str, Any]:
+    ops = replacement.read_ops
+    return dict(zip(ops, memory.store.batch(list(ops.values())), strict=True))
+
+
 def steps(memory: Memory, text: str) -> Iterator[None]:
     """Replace a source as `add_document` does, two rows at a time, without its lock."""
     replacement = memory._replacement(text, "a.md", "ana", None, None, language=None, metadata=None)
-    while ops := replacement.next_ops(memory.store.batch(replacement.read_ops(hybrid=False))):
+    while ops := replacement.next_ops(_read(memory, replacement)):
         yield
         for start in range(0, len(ops), 2):
             memory.store.batch(ops[start : start + 2])
