@@ -21,6 +21,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Document, Memory, Source
+from langgraph_memory.documents.documents import Replacement
 from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreError
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
