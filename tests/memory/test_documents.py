@@ -26,6 +26,7 @@ from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreE
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from langgraph_memory.text.escaping import CLOSE, OPEN
+from langgraph_memory.twins import drive
 
 if TYPE_CHECKING:
     from tests.conftest import Verbs
@@ -391,20 +392,20 @@ async def test_what_was_interrupted_is_forgotten_too(
             assert gone.counts == {"document": BATCH}
         case _:
             memory.add_document("Whole.", source="c.md", user="ana")
-            memory._remove_leftovers(Owner("user", "ana"))
+            drive(memory._remove_leftovers(Owner("user", "ana")))
             assert memory.forget(source="c.md", user="ana").counts["document"] == 1
     assert in_store(memory, "ana") == set()
 
 
-async def test_leftovers_are_removed_async_too(chroma_memory: Memory, clock: ManualClock) -> None:
+def test_leftovers_that_somebody_may_be_writing_stay(
+    chroma_memory: Memory, clock: ManualClock
+) -> None:
     with pytest.raises(Interruption):
-        await chroma_memory.aadd_document(
-            parts("x"), source="b.md", user="ana", on_progress=interrupted
-        )
-    await chroma_memory._aremove_leftovers(Owner("user", "ana"))
-    assert len(in_store(chroma_memory, "ana")) == 1  # somebody may be writing it
+        chroma_memory.add_document(parts("x"), source="b.md", user="ana", on_progress=interrupted)
+    drive(chroma_memory._remove_leftovers(Owner("user", "ana")))
+    assert len(in_store(chroma_memory, "ana")) == 1
     clock.advance(hours=2)
-    await chroma_memory._aremove_leftovers(Owner("user", "ana"))
+    drive(chroma_memory._remove_leftovers(Owner("user", "ana")))
     assert in_store(chroma_memory, "ana") == set()
 
 
@@ -557,8 +558,8 @@ MANY = 55
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from langgraph_memory import ChromaStore, Memory, operations
-from langgraph_memory.scope import Owner
+from langgraph_memory import ChromaStore, Memory
+from langgraph_memory.store import records
 from langgraph_memory.testing import HashingEmbeddings
 
 class Killed(ChromaStore):
@@ -572,7 +573,7 @@ class Killed(ChromaStore):
             os.kill(os.getpid(), signal.SIGKILL)
         return found
 
-operations.CHUNK = int(sys.argv[3])
+records.CHUNK = int(sys.argv[3])
 memory = Memory(Killed(sys.argv[1], embed=HashingEmbeddings()))
 memory.add_document(Path(sys.argv[4]), source="a.md", user="ana")
 """

@@ -43,6 +43,12 @@ LONG = 30.0
 SECRET = "sk-proj-abcdefghijklmnop123456"
 
 
+@pytest.fixture(params=["sync", "async"])
+def prefix(request: pytest.FixtureRequest) -> str:
+    """What stands before a verb's name: a block has two ways to be entered and left."""
+    return "a" if request.param == "async" else ""
+
+
 @asynccontextmanager
 async def episode(memory: Memory, prefix: str, **given: Any) -> AsyncIterator[OpenEpisode]:
     """Open an episode with `with`, or with `async with`."""
