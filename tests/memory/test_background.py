@@ -439,10 +439,10 @@ PRELUDE = """
     import os, signal, sys, threading, time
     from langchain_core.runnables import RunnableLambda, RunnableParallel
     from langgraph.store.memory import InMemoryStore
-    import langgraph_memory.background
+    import langgraph_memory.memory.background
     from langgraph_memory import ChromaStore, Memory
     from langgraph_memory.testing import HashingEmbeddings
-    from langgraph_memory.drafts import Processed
+    from langgraph_memory.notes.extraction_batch import Processed
 
     def say(*words):
         # In one system call: two memories' threads may print at once.

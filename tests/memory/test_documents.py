@@ -551,8 +551,9 @@ MANY = 55
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from langgraph_memory import ChromaStore, Memory, operations
-from langgraph_memory.scope import Owner
+from langgraph_memory import ChromaStore, Memory
+from langgraph_memory.store import records
+from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings
 
 class Killed(ChromaStore):
@@ -566,7 +567,7 @@ class Killed(ChromaStore):
             os.kill(os.getpid(), signal.SIGKILL)
         return found
 
-operations.CHUNK = int(sys.argv[3])
+records.CHUNK = int(sys.argv[3])
 memory = Memory(Killed(sys.argv[1], embed=HashingEmbeddings()))
 memory.add_document(Path(sys.argv[4]), source="a.md", user="ana")
 """
