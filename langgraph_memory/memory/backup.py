@@ -21,8 +21,8 @@ class BackingUp(Verbs):
         is no folder of that name. What is erased later stays in backups that were made before.
 
         Args:
-            path: A folder that is not there yet, or is empty. It is opened like any other:
-                `ChromaStore(path)`, `open_sessions(path)`.
+            path: A folder that is not there yet, or is empty; the folders above it are made. It is
+                opened like any other: `ChromaStore(path)`, `open_sessions(path)`.
             sessions: Sessions that go along; else those in the memory's own folder.
 
         Raises:
