@@ -17,7 +17,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 
 from examples.command_line import options
 from examples.stand_ins import price_asker
-from langgraph_memory import ChromaStore, Memory, open_sessions, with_memory
+from langgraph_memory import ChromaStore, Memory, open_sessions, with_memory  # memory
 
 
 @tool

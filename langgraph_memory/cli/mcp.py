@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     from langgraph_memory.chroma import ChromaStore
-    from langgraph_memory.mcp import REQUESTS, Tokens, http_app, memory_server
+    from langgraph_memory.mcp import REQUESTS, Tokens, http_app, memory_server  # an extra
     from langgraph_memory.memory import Memory
 
     known = None if tokens is None else Tokens(tokens[0], changed=tokens[1])

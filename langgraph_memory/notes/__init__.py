@@ -13,7 +13,6 @@ from langgraph_memory.notes.extraction import (
     Extracted,
     extraction_request,
     importance_of,
-    proposed_text,
     read_items,
     slot_of,
     zone_of,
@@ -52,7 +51,7 @@ from langgraph_memory.notes.pair_comparison import (
     comparison_request,
     pair_verdicts,
 )
-from langgraph_memory.notes.proposal_filter import Refused, worth_keeping
+from langgraph_memory.notes.proposal_filter import Refused, proposed_text, worth_keeping
 from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
 from langgraph_memory.notes.similarity import BLIND, Band, band_of
 from langgraph_memory.notes.storage import (

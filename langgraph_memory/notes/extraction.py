@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.models import EXTRACTION, escaped, items_of
+from langgraph_memory.notes.proposal_filter import proposed_text
 from langgraph_memory.records import (
     KINDS,
     Kind,
@@ -36,8 +37,6 @@ from langgraph_memory.text import clean, query_tokens
 
 MAX_CANDIDATES = 30
 """Taken of one answer; a model that gives more is running away."""
-MAX_CHARACTERS = 1_000
-"""Of a candidate's text: a note is one sentence."""
 
 _SHOWN_CHARACTERS = 12_000  # of one message in the request
 _SLOT_CHARACTERS = 60
@@ -218,16 +217,6 @@ def _shown(message: Message, zone: tzinfo, number: str) -> str:
 
 
 # -- one item ------------------------------------------------------------------------------------
-
-
-def proposed_text(given: object, redact: Redact) -> tuple[str, str]:
-    """Return a text that a model proposes to remember, and what forbids that; nothing if it may."""
-    if not isinstance(given, str) or not given.strip():
-        return "", "it has no text"
-    text = redact(clean(given))
-    if len(text) > MAX_CHARACTERS:
-        return text, f"its text has more than {MAX_CHARACTERS} characters"
-    return text, "it is about a secret" if "[redacted" in text else ""
 
 
 def _candidate(

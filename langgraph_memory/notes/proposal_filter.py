@@ -1,7 +1,7 @@
-"""Which of the notes that a model proposes are kept: a pure decision.
+"""Which of the texts that a model proposes become notes: in a reply, by extraction, as lessons.
 
 The model is trusted with nothing: what it wrote may be of any type, a question, a secret, its own
-words or a copy of what it was told.
+words or a copy of what it was told. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from langgraph_memory.records import normalise
 from langgraph_memory.redaction import Redact
 from langgraph_memory.retrieval import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
-from langgraph_memory.text import one_line, replace_surrogates
+from langgraph_memory.text import clean, one_line
 
 MAX_NOTES = 5
 """Notes of one reply; whoever tells more of themselves in one message tells a story."""
@@ -21,6 +21,7 @@ MAX_NOTES = 5
 MAX_CHARACTERS = 500
 """Of a note, which is one sentence; half a page of Chinese is no sentence any more."""
 
+_EMPTY = "no text"
 _MAX_LOOKED_AT = 50
 _SHOWN = 200
 
@@ -72,14 +73,12 @@ def worth_keeping(proposed: Sequence[object], redact: Redact) -> tuple[list[str]
     kept: dict[str, str] = {}
     refused: list[Refused] = []
     for each in proposed[:_MAX_LOOKED_AT]:
-        if not isinstance(each, str):
-            refused.append(Refused("", f"no text, but a {type(each).__name__}"))
-            continue
-        text = replace_surrogates(each).strip()
+        text, reason = proposed_text(each, redact)
         same = normalise(text)
-        if same in _NOTHING or same in kept or not one_line(text):
+        if reason == _EMPTY or same in kept:
             continue
-        reason = _objection(text, redact)
+        if reason is None and _is_about_itself(text):
+            reason = "about the assistant itself"  # extraction may quote what that promised
         if reason is None and len(kept) == MAX_NOTES:
             reason = f"more than {MAX_NOTES} notes"
         if reason is None:
@@ -89,9 +88,14 @@ def worth_keeping(proposed: Sequence[object], redact: Redact) -> tuple[list[str]
     return list(kept.values()), refused
 
 
-def _objection(text: str, redact: Redact) -> str | None:
-    """Return why a text is not kept, or `None` if it is."""
-    return next((reason for reason, applies in _OBJECTIONS if applies(text, redact)), None)
+def proposed_text(given: object, redact: Redact) -> tuple[str, str | None]:
+    """Return a text as a note has it, and why it is none; `None` if it may be one."""
+    if not isinstance(given, str):
+        return "", f"no text, but a {type(given).__name__}"
+    text = clean(given)
+    if normalise(text) in _NOTHING or not one_line(text):
+        return text, _EMPTY
+    return text, next((reason for reason, applies in _OBJECTIONS if applies(text, redact)), None)
 
 
 def _is_long(text: str, redact: Redact) -> bool:
@@ -99,7 +103,7 @@ def _is_long(text: str, redact: Redact) -> bool:
 
 
 def _is_secret(text: str, redact: Redact) -> bool:
-    return normalise(redact(text)) != normalise(text)
+    return "[redacted" in text or normalise(redact(text)) != normalise(text)
 
 
 def _is_question(text: str, redact: Redact) -> bool:
@@ -111,7 +115,7 @@ def _is_block(text: str, redact: Redact) -> bool:
     return bool(_BLOCK_LINE.search(text)) or any(own in text for own in _BLOCK_TEXTS)
 
 
-def _is_about_itself(text: str, redact: Redact) -> bool:
+def _is_about_itself(text: str) -> bool:
     return bool(_ITSELF.match(normalise(text).replace("’", "'")))
 
 
@@ -120,5 +124,4 @@ _OBJECTIONS: tuple[tuple[str, Callable[[str, Redact], bool]], ...] = (
     ("a secret", _is_secret),
     ("a question", _is_question),
     ("a copy of the memory block", _is_block),
-    ("about the assistant itself", _is_about_itself),
 )

@@ -554,6 +554,7 @@ import os, signal, sys
 from pathlib import Path
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.store import records
+from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings
 
 class Killed(ChromaStore):

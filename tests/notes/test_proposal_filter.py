@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_memory.messages.structured_reply import SavingReply
+from langgraph_memory.notes.extraction import candidates
 from langgraph_memory.notes.proposal_filter import MAX_CHARACTERS, MAX_NOTES, worth_keeping
+from langgraph_memory.records import Message, Owner
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retrieval.block import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def kept(*proposed: object) -> list[str]:
@@ -122,6 +128,27 @@ def test_the_examples_that_models_are_shown_would_be_kept() -> None:
             proposed = SavingReply.model_validate_json(line).save_to_memory
             texts = [proposed] if isinstance(proposed, str) else proposed or []
             assert kept(*texts) == texts
+
+
+@pytest.mark.parametrize(
+    "text", [*GOOD, "x" * 699, "Which beans does Ana like?", "PIN: [redacted]"]
+)
+def test_extraction_takes_for_a_note_what_a_reply_may_propose(text: str) -> None:
+    said = Message(
+        id="m",
+        owner=Owner("user", "ana"),
+        created_at=NOW,
+        text=text,
+        speaker="user",
+        role="user",
+        thread_id="t",
+        message_id="1",
+        position=0,
+    )
+    found, _ = candidates(
+        [{"text": text, "quote": text, "message": 1}], [said], redact=no_redaction
+    )
+    assert [each.text for each in found] == worth_keeping([text], no_redaction)[0]
 
 
 @given(st.lists(st.one_of(st.text(), st.integers(), st.none(), st.lists(st.text()))))
