@@ -10,10 +10,9 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from langgraph_memory.text import query_tokens
+from langgraph_memory.text import CJK, query_tokens
 
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
 
 class Speakers:
@@ -69,7 +68,7 @@ class Speakers:
         return found, _WORD.sub(without, rest)
 
     def _add(self, name: str, number: int) -> None:
-        if _UNSPACED.search(name):
+        if CJK.search(name):
             if len(name) > 1:  # one sign is a part of many words
                 self._unspaced = {**self._unspaced, name: number}
             return
