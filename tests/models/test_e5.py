@@ -16,7 +16,7 @@ from langgraph_memory.models.embedder import Embedder
 from langgraph_memory.notes import similarity
 from langgraph_memory.notes.similarity import band_of
 from langgraph_memory.retrieval import thresholds
-from langgraph_memory.retrieval.thresholds import floors_of
+from langgraph_memory.retrieval.ranking import floors_of
 
 
 def test_without_its_package_e5_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,10 +28,10 @@ from langgraph_memory.retrieval.block import (
     STATED,
     TASKS,
     UNCERTAIN,
+    Quotas,
     memory_block,
+    own_text,
 )
-from langgraph_memory.retrieval.listing import own_text
-from langgraph_memory.retrieval.ranking import Quotas
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.text.escaping import CLOSE, OPEN
 from langgraph_memory.text.length import approximate_tokens
