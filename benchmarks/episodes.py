@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import labelled
 from langgraph_memory import ChromaStore, Episode, Hit, Memory, Ranking
 from langgraph_memory.models.embedder import Embedder
-from langgraph_memory.retrieval.thresholds import Floors
+from langgraph_memory.retrieval.ranking import Floors
 from langgraph_memory.testing import ManualClock
 
 LIMIT = 3

@@ -16,7 +16,7 @@ from langgraph.store.memory import InMemoryStore
 
 from benchmarks.latency_peers import open_chroma
 from benchmarks.locomo_peers import SameEmbeddings
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 PEERS = ("langchain-chroma", "langgraph")
 

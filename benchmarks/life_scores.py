@@ -10,7 +10,7 @@ from benchmarks.life_month import DAYS, TELLING_DAYS, Fact
 from benchmarks.retrieval_scores import Line, mean
 from langgraph_memory.retrieval import block as prompts
 from langgraph_memory.text.escaping import one_line
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 PERHAPS: str | None = getattr(prompts, "PERHAPS", None)
 """The heading of what may be relevant, and may not."""

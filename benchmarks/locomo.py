@@ -53,7 +53,7 @@ from benchmarks.retrieval_scores import (
 from benchmarks.retrieval_tables import locomo_tables
 from langgraph_memory.models.embedder import Embed
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

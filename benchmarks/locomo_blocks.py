@@ -11,7 +11,7 @@ from benchmarks.locomo_contenders import Ours, message_ids
 from benchmarks.locomo_data import CATEGORIES, Conversation
 from benchmarks.retrieval_scores import Line, mean
 from langgraph_memory.text.bm25 import query_tokens
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 
 @dataclass(frozen=True, slots=True)

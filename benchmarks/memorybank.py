@@ -36,7 +36,7 @@ from benchmarks.retrieval_scores import Line, mean
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.models.embedder import Embed
 from langgraph_memory.testing import ManualClock
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 LANGUAGES = ("en", "cn")
 _NOON = timedelta(hours=12)

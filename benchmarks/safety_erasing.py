@@ -23,8 +23,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph_memory import ChromaStore, Memory, Sessions, compact, open_sessions
 from langgraph_memory.files.byte_search import Needles, file_chunks
 from langgraph_memory.records.records import Message
-from langgraph_memory.store.erasing import forms_of
-from langgraph_memory.store.traces import pieces_of_text, pieces_of_vectors
+from langgraph_memory.store.erasing import forms_of, pieces_of_text, pieces_of_vectors
 from langgraph_memory.testing import HashingEmbeddings
 
 Line = dict[str, Any]

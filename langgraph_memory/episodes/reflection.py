@@ -36,6 +36,7 @@ from langgraph_memory.notes import (
 from langgraph_memory.records import Change, Episode, Extraction, Note, Owner
 from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.store import ALL, NewestOp, get_op, put_op, read_record
+from langgraph_memory.text import has_han
 
 PER_CALL = 20
 """Episodes that a model is shown at once."""
@@ -45,7 +46,6 @@ MAX_LESSONS = 20
 """Taken of one answer; a model that gives more is running away."""
 
 _SHOWN_CHARACTERS = 1_500  # of one part of an episode in the request: 30,000 tokens at most
-_CJK = re.compile("[\u4e00-\u9fff]")
 _NUMBER = re.compile(r"(?<![\d.-])\d{1,4}(?![\d.]*\d)")
 
 
@@ -119,7 +119,7 @@ def reflection_request(episodes: Sequence[Episode]) -> list[BaseMessage]:
     """
     parts = [_shown(number, episode) for number, episode in enumerate(episodes, 1)]
     parts.append(f"\nThe lessons of tasks 1 to {len(episodes)}, if there are any.")
-    if any(_CJK.search(episode.task) for episode in episodes):
+    if any(has_han(episode.task) for episode in episodes):
         parts.append("任务是中文的，经验也用中文写。")
     return [SystemMessage(REFLECTION), HumanMessage("\n".join(parts))]
 

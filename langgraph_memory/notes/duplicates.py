@@ -18,12 +18,13 @@ from types import MappingProxyType
 
 from langgraph_memory.notes.similarity import without_end
 from langgraph_memory.records import Note, is_kept_anyway, normalise
+from langgraph_memory.text import HAN, KANA
 
 _LONGEST = 500
 """Characters of a note whose words are compared; a longer one is no sentence, and has to be equal
 but for case, white space and its end."""
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_CJK = KANA + HAN
 _WORD = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
 _MARKS = ",;:()（）「」“”，：；、!"
 _QUOTES = "\"'‘’"

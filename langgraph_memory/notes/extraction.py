@@ -33,7 +33,7 @@ from langgraph_memory.records import (
     united,
 )
 from langgraph_memory.redaction import Redact, no_redaction
-from langgraph_memory.text import clean, query_tokens
+from langgraph_memory.text import clean, has_han, query_tokens
 
 MAX_CANDIDATES = 30
 """Taken of one answer; a model that gives more is running away."""
@@ -111,7 +111,7 @@ def extraction_request(
         parts.append(f"<earlier>\n{before}\n</earlier>\nOnly for understanding: no notes of it.\n")
     parts += [_shown(message, zone, f' n="{i}"') for i, message in enumerate(messages, 1)]
     parts.append(f"\nThe notes of messages 1 to {len(messages)}, if any. Times are in {time_zone}.")
-    if any(_is_cjk(message.text) for message in messages if message.role == "user"):
+    if any(has_han(message.text) for message in messages if message.role == "user"):
         parts.append("用户说中文的地方，笔记也用中文写。")
     return [SystemMessage(EXTRACTION), HumanMessage("\n".join(parts))]
 
@@ -346,13 +346,9 @@ def _dated(text: str, said: datetime) -> str:
     """Return a text that still has a relative date with the day from which it is reckoned."""
     if not _RELATIVE.search(text) or _YEAR.search(text):
         return text
-    if _is_cjk(text):
+    if has_han(text):
         return f"{text}（{said.year}年{said.month}月{said.day}日说的）"
     return f"{text} (said on {long_date(said)})"
-
-
-def _is_cjk(text: str) -> bool:
-    return re.search("[\u4e00-\u9fff]", text) is not None
 
 
 def _checked(candidate: Candidate) -> Candidate:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from langgraph_memory.records.records import normalise
 from langgraph_memory.redaction import Redact
-from langgraph_memory.text import clean, has_number, has_time
+from langgraph_memory.text import HAN, KANA, clean, has_number, has_time
 
 MAX_ALIASES = 10
 """Of a note: all of them share one vector."""
@@ -25,7 +25,7 @@ _PROPOSED_WORDS = 12
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _I = re.compile(r"i(?:['’]\w+)?")
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_CJK = KANA + HAN
 _SIGN = re.compile(f"[{_CJK}]")
 # What asks for a number or a day gives none, and "k8s" and "i18n" are words.
 _NO_FACT = re.compile(

@@ -8,17 +8,16 @@ from langgraph_memory.retrieval.block import (
     PERHAPS,
     TASKS,
     Block,
+    Quotas,
     fill,
     line_of,
     memory_block,
 )
-from langgraph_memory.retrieval.conversation_query import in_turn, queries_of
+from langgraph_memory.retrieval.conversation_query import Rewrite, Rewriter, in_turn, queries_of
 from langgraph_memory.retrieval.listing import Choice, counts, doomed, receipt
 from langgraph_memory.retrieval.query import Answers, Question
-from langgraph_memory.retrieval.query_rewriting import Rewrite, Rewriter
-from langgraph_memory.retrieval.ranking import Quotas, Ranking, recency
+from langgraph_memory.retrieval.ranking import Floors, Ranking, recency
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.retrieval.reranking import rerank
 from langgraph_memory.retrieval.results import lesson_ops, recalled_from, with_found, with_lessons
 from langgraph_memory.retrieval.scoring import Asker
-from langgraph_memory.retrieval.thresholds import Floors

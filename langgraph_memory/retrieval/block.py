@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import NamedTuple
@@ -24,12 +25,12 @@ from langgraph_memory.records import (
     Note,
     Owner,
     Record,
+    Source,
     in_zone,
     is_kept_anyway,
     normalise,
 )
-from langgraph_memory.retrieval.listing import own_text
-from langgraph_memory.retrieval.ranking import Quotas, sources_of
+from langgraph_memory.retrieval.ranking import sources_of
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.text import (
     CLOSE,
@@ -413,3 +414,49 @@ def _shown(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
         return line
     characters = tokens if WIDE.search(line) else 4 * tokens
     return line[:characters].rstrip() + " [...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """How many hits of each type have their place in a prompt, of each owner, before all else.
+
+    They are guaranteed, as far as the budget reaches, and no limits: what room is left goes to
+    whatever is worth most. So what others wrote into a project never takes the place of what is
+    the user's own.
+    """
+
+    notes: int = 8
+    messages: int = 8
+    documents: int = 3
+    episodes: int = 2
+
+    @property
+    def by_type(self) -> Mapping[str, int]:
+        """The quotas by the name of the type."""
+        return {
+            "note": self.notes,
+            "message": self.messages,
+            "document": self.documents,
+            "episode": self.episodes,
+        }
+
+    def guaranteed(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits that have their place, best first."""
+        taken: Counter[tuple[Owner, str]] = Counter()
+        kept = []
+        for hit in hits:
+            place = (hit.record.owner, hit.record.type)
+            taken[place] += 1
+            if taken[place] <= self.by_type[hit.record.type]:
+                kept.append(hit)
+        return kept
+
+
+def own_text(record: Record) -> str:
+    """Return what a record was made of, without what was added for search."""
+    match record:
+        case Episode():
+            return record.task
+        case Source():
+            return ""  # its name is no text
+    return record.text

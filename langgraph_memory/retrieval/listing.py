@@ -11,7 +11,6 @@ from langgraph_memory.records import (
     TYPES,
     Also,
     Document,
-    Episode,
     Kind,
     Message,
     Note,
@@ -20,6 +19,7 @@ from langgraph_memory.records import (
     Source,
     normalise,
 )
+from langgraph_memory.retrieval.block import own_text
 from langgraph_memory.store import matches, value_filter
 
 
@@ -115,16 +115,6 @@ def _moment(record: Record) -> tuple[datetime, int]:
         case Document():
             return moment, -record.position  # a text is read from its beginning
     return moment, 0
-
-
-def own_text(record: Record) -> str:
-    """Return what a record was made of, without what was added for search."""
-    match record:
-        case Episode():
-            return record.task
-        case Source():
-            return ""  # its name is no text
-    return record.text
 
 
 def _whole_id(record: Record) -> str:

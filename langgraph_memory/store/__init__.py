@@ -1,27 +1,34 @@
 """The contract with a LangGraph store: operations, filters, items, records in them."""
 
 from langgraph_memory.store.adapter import adapted
-from langgraph_memory.store.erasing import ErasingStore, Overwritten, Sought, forms_of
-from langgraph_memory.store.filters import ExtendedFilter, check_filter, matches
-from langgraph_memory.store.items import (
-    Address,
-    Namespace,
-    StoredItem,
-    copy_json,
-    encode_value,
-    part_of,
+from langgraph_memory.store.erasing import (
+    ErasingStore,
+    Overwritten,
+    Sought,
+    forms_of,
+    pieces_of_text,
+    pieces_of_vectors,
+    texts_of,
 )
+from langgraph_memory.store.filters import ExtendedFilter, check_filter, matches
 from langgraph_memory.store.operations import (
+    Address,
     Best,
     Columns,
     Flags,
     Found,
     HybridOp,
     Match,
+    Namespace,
     NewestOp,
     Ranker,
     Scores,
     Searched,
+    StoredItem,
+    check_ttl,
+    copy_json,
+    encode_value,
+    part_of,
     top,
 )
 from langgraph_memory.store.records import (
@@ -47,5 +54,3 @@ from langgraph_memory.store.records import (
     sound_or_none,
     value_filter,
 )
-from langgraph_memory.store.traces import pieces_of_text, pieces_of_vectors, texts_of
-from langgraph_memory.store.ttl import check_ttl

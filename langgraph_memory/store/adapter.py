@@ -13,13 +13,13 @@ import numpy as np
 from langgraph.store.base import BaseStore, Op, PutOp, SearchOp
 
 from langgraph_memory.store.filters import matches
-from langgraph_memory.store.items import Namespace
 from langgraph_memory.store.operations import (
     Best,
     Flags,
     Found,
     HybridOp,
     Match,
+    Namespace,
     NewestOp,
     Searched,
     top,

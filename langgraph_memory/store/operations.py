@@ -1,25 +1,111 @@
-"""Two operations that `BaseStore` has no word for; `adapted` makes every store take them.
+"""A stored item, and two operations that `BaseStore` does not have.
 
-They stand in a batch beside LangGraph's own, so that all that a recall reads comes with one call.
-Where records lie, they pass over unreadable ones (`sound`); LangGraph's own bring all.
+`ChromaStore` takes them as they are, and `adapter` answers them on any other store. They stand in a
+batch beside LangGraph's own, so that one call brings all a recall reads. They pass over records
+that cannot be read; LangGraph's own operations bring all items.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.models import Vectors
-from langgraph_memory.store.items import Namespace, StoredItem
-from langgraph_memory.text import LexicalIndex
+from langgraph_memory.records import MAX_DEPTH, depth
+from langgraph_memory.text import LexicalIndex, replace_surrogates
+
+T = TypeVar("T")
+
+
+Namespace = tuple[str, ...]
+
+
+Address = tuple[Namespace, str]
+"""Where an item is: its namespace and its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """An item with what a search needs of it: its texts, and a vector for each (or none)."""
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    texts: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    """Shape `(indexed texts, dimensions)`."""
+    order: int = 0
+    """Grows from write to write, whatever the clock says."""
+    size: int = 0
+    """Characters of the value as JSON."""
+    ttl: float | None = None
+    """Minutes to live after the last put or, where reads refresh it, the last read."""
+    expires: float = math.inf
+    """When it ended, in seconds since 1970, unless a read has prolonged it since."""
+    read: list[Any] = dataclasses.field(default_factory=list, compare=False, repr=False)
+    """What its value was last read as, kept by who read it: an item does not change."""
+
+
+def part_of(namespace: Namespace) -> str:
+    """Return a namespace as the metadata value `part`."""
+    return json.dumps(list(namespace))
+
+
+def copy_json(value: T) -> T:
+    """Copy a JSON value, so that a caller who changes theirs does not change ours."""
+    if isinstance(value, dict):
+        return {key: copy_json(inner) for key, inner in value.items()}  # type: ignore[return-value]
+    if isinstance(value, (list, tuple)):
+        return [copy_json(inner) for inner in value]  # type: ignore[return-value]
+    return value
+
+
+def encode_value(value: Mapping[str, Any]) -> str:
+    """Return a value as JSON text.
+
+    Raises:
+        ConfigurationError: If it holds something that JSON does not have, or is nested too deeply.
+    """
+    try:
+        if depth(value) > MAX_DEPTH:
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+        return replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"a store keeps JSON values (dict, list, str, int, float, bool, None): {error}"
+        ) from error
+
+
+LONGEST = 1e300
+"""Minutes that an item can be given to live: the end of a longer life is no finite number."""
+
+
+def check_ttl(minutes: Any) -> None:
+    """Refuse anything but a time to live.
+
+    Raises:
+        ConfigurationError: If it is not a positive number of minutes, `LONGEST` at most.
+    """
+    number = isinstance(minutes, (int, float)) and not isinstance(minutes, bool)
+    if not number or not 0 < minutes <= LONGEST:
+        raise ConfigurationError(
+            f"ttl is a number of minutes above 0 and up to {LONGEST:g}, got {minutes!r}"
+        )
+
 
 Scores = NDArray[np.float32]
 Flags = NDArray[np.bool_]
-T = TypeVar("T")
 
 
 class Found(list[T]):

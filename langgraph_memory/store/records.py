@@ -30,8 +30,7 @@ from langgraph_memory.records import (
 )
 from langgraph_memory.redaction import Redact, redacted
 from langgraph_memory.store.filters import check_filter
-from langgraph_memory.store.items import Namespace, StoredItem, encode_value, part_of
-from langgraph_memory.store.operations import NewestOp
+from langgraph_memory.store.operations import Namespace, NewestOp, StoredItem, encode_value, part_of
 
 FIELDS = frozenset(f.name for cls in RECORD_CLASSES.values() for f in fields(cls))
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langgraph_memory.retrieval import LAST_TIME, PERHAPS, TASKS
-from langgraph_memory.text import CLOSE, OPEN, query_tokens, tokens
+from langgraph_memory.text import CLOSE, OPEN, has_han, query_tokens, tokens
 
 _BLOCK = re.compile(f"{re.escape(OPEN)}\n(.*?)\n{re.escape(CLOSE)}\n*", re.DOTALL)
 _LINE = re.compile(r"- \[(?P<date>[\d-]+)\] (?P<source>.*?): (?P<text>.*)")
@@ -76,7 +76,7 @@ def answer_from_memory(texts: Sequence[str]) -> str:
     """Return the answer to the last of some texts, from the block that is in one of them."""
     blocks = [match.group(1) for text in texts for match in _BLOCK.finditer(text)]
     question = _BLOCK.sub("", texts[-1]) if texts else ""
-    language = "zh" if re.search("[\u4e00-\u9fff]", question) else "en"
+    language = "zh" if has_han(question) else "en"
     own, found, uncertain, before, unknown = _WORDS[language]
     lines = _lines(blocks[-1]) if blocks else []
     best = _closest(question, [line for line in lines if line.section != LAST_TIME])

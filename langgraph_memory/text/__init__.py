@@ -11,20 +11,24 @@ from langgraph_memory.text.bm25 import (
     summed,
     tokens,
 )
-from langgraph_memory.text.chinese import simplified_chinese
+from langgraph_memory.text.chinese import CJK, HAN, KANA, WIDE, has_han, simplified_chinese
 from langgraph_memory.text.dates import Span, spans_in
-from langgraph_memory.text.escaping import CLOSE, OPEN, one_line
-from langgraph_memory.text.expressions import asks_number, asks_time, has_number, has_time
-from langgraph_memory.text.questions import QUESTION_MARKS, ends_asking, has_question
-from langgraph_memory.text.small_talk import CJK, is_courtesy, words_of
-from langgraph_memory.text.token_count import (
-    WIDE,
+from langgraph_memory.text.escaping import CLOSE, OPEN, clean, one_line, replace_surrogates
+from langgraph_memory.text.length import (
     CountTokens,
     approximate_tokens,
     check_counter,
+    count_words,
     counter_of,
     quarter_tokens,
+    shortened,
 )
-from langgraph_memory.text.truncation import count_words, shortened
-from langgraph_memory.text.unicode import clean, replace_surrogates
-from langgraph_memory.text.wordings import wording
+from langgraph_memory.text.phrasing import (
+    QUESTION_MARKS,
+    ends_asking,
+    has_question,
+    is_courtesy,
+    wording,
+    words_of,
+)
+from langgraph_memory.text.time_words import asks_number, asks_time, has_number, has_time

@@ -18,8 +18,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from langgraph_memory.text.chinese import simplified
-from langgraph_memory.text.spelling import american
+from langgraph_memory.text.chinese import HAN, HANGUL, KANA, RARE_HAN, simplified
 
 K1 = 0.9
 """How fast repetitions of a word stop counting (BM25; value of Anserini, Yang et al. 2017)."""
@@ -35,7 +34,7 @@ memory of three notes a word that occurs in one of them is not a common word."""
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]")
 # Blocks whose vowel signs are no letters for Python, without their punctuation.
 _BRAHMIC = "\u0900-\u0963\u0966-\u0dff\u0e01-\u0e4e\u0e80-\u0eff\u1000-\u1049\u1780-\u17d3"
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_CJK = KANA + HAN + HANGUL + RARE_HAN
 # A run of CJK, or a word or sign; plain letters are matched in one step, not one by one.
 _TOKEN = re.compile(
     f"([{_CJK}]+)"
@@ -289,3 +288,110 @@ def query_weights(query: str, indexes: Sequence[tuple[LexicalIndex, Alive]]) -> 
         term: idf(documents, sum(index.frequency(term, alive) for index, alive in indexes))
         for term in dict.fromkeys(query_tokens(query))
     }
+
+
+_LONGEST = 24
+"""Letters of the longest word that is looked at: the rules go back and forth in a word."""
+
+
+_BRITISH = dict(
+    line.split()
+    for line in """
+    aeroplane airplane
+    aluminium aluminum
+    anaem anem
+    anaesth anesth
+    archaeo archeo
+    artefact artifact
+    burnt burned
+    centred centered
+    cheque check
+    coeliac celiac
+    cosier cozier
+    cosy cozy
+    councillor councilor
+    diarrhoea diarrhea
+    doughnut donut
+    draught draft
+    dreamt dreamed
+    encyclopaed encycloped
+    foetus fetus
+    grey gray
+    gynaec gynec
+    haemo hemo
+    jewellery jewelry
+    kerb curb
+    leapt leaped
+    learnt learned
+    leukaem leukem
+    manoeuvre maneuver
+    mould mold
+    moustache mustache
+    oesoph esoph
+    oestro estro
+    orthopaed orthoped
+    paediat pediat
+    plough plow
+    practis practic
+    pyjama pajama
+    sceptic skeptic
+    skilful skillful
+    spoilt spoiled
+    sulph sulf
+    tyre tire
+    wilful willful
+    woollen woolen
+    yoghurt yogurt
+    """.strip().splitlines()
+)
+"""How a word begins, and how it does in American English."""
+
+
+_BEGINS = re.compile("|".join(_BRITISH))
+
+
+_NEVER_IZE = (
+    "prem|prom|surm|expert|advert|chast|treat|exerc|prec|conc|circumc|parad|merchand|franch"
+)
+
+
+_RULES = tuple(
+    (sign, re.compile(british), american)
+    for sign, british, american in (
+        ("our", "^([a-z]*?[aeiouy][a-z]*?[b-df-np-tv-z])our", r"\1or"),  # not hour, flour
+        (
+            "is",
+            rf"^(?!(?:com)?(?:{_NEVER_IZE})is|\w*pris)(\w{{2,}}[^aeiouvw\W])is"
+            r"(?=(?:e[drs]?|ers|ing|ations?|ational|able)$)",
+            r"\1iz",
+        ),
+        ("lys", r"lys(?=(?:e[drs]?|ers|ing)$)", "lyz"),
+        ("re", "(cent|theat|met|lit|fib|calib|lust|meag|sab|somb|spect)re(?=s?$)", r"\1er"),
+        ("ence", "^(def|lic|off|pret)ence", r"\1ense"),
+        ("logu", "log(?:ue(?=s?$)|u(?=ed$))", "log"),
+        ("programme", "^programme(?=s?$)", "program"),
+        ("gement", "^(acknowled|jud)gement", r"\1gment"),
+        ("ll", r"^([a-z]*[aeiou][a-z]*[aeu])ll(?=(?:ed|ing|[eo]rs?)$)", r"\1l"),  # not called
+        ("mum", "^mum(?=s?$|my$)", "mom"),
+        ("disc", "^disc(?=s?$)", "disk"),
+        ("chilli", "^chilli(?=(?:e?s)?$)", "chili"),
+    )
+)
+"""What is in a British word, how it is found there, and what stands there in American English."""
+
+
+def american(word: str) -> str:
+    """Return a word, in lower case, as it is spelt in American English.
+
+    Example:
+        >>> [american(word) for word in ("neighbour", "organised", "theatres", "hour", "promise")]
+        ['neighbor', 'organized', 'theaters', 'hour', 'promise']
+    """
+    if len(word) > _LONGEST:
+        return word
+    if begins := _BEGINS.match(word):
+        word = _BRITISH[begins[0]] + word[begins.end() :]
+    for sign, british, spelt in _RULES:
+        if sign in word:
+            word = british.sub(spelt, word)
+    return word

@@ -1,4 +1,4 @@
-"""Traditional Chinese characters as simplified ones, so that either script finds the other.
+"""Which characters are Chinese, Japanese and Korean, and traditional characters as simplified ones.
 
 People write 資料庫 where others write 资料库, and both where they quote. For words, one character
 stands for the other; the embedded default puts the two far apart (docs/retrieval.md, Languages).
@@ -8,7 +8,20 @@ from __future__ import annotations
 
 import re
 
-_JAPANESE_OR_KOREAN = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
+KANA = "\u3040-\u30ff"
+HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+HANGUL = "\uac00-\ud7af"
+RARE_HAN = "\uf900-\ufaff\U00020000-\U0003134f"
+"""Ranges of Unicode, for sets in regular expressions."""
+
+CJK = re.compile(f"[{KANA}{HAN}{HANGUL}]")
+"""A Chinese, Japanese or Korean character in general use."""
+
+WIDE = re.compile(f"[\u1100-\u11ff\u2e80-\u9fff{HANGUL}{RARE_HAN}]")
+"""A character that is about a token: those, their punctuation, and parts of characters."""
+
+_COMMON_HAN = re.compile("[\u4e00-\u9fff]")
+_JAPANESE_OR_KOREAN = re.compile(f"[{KANA}{HANGUL}]")
 
 # The characters of OpenCC's table (TSCharacters, Apache License 2.0) with a simplified form in
 # GB 2312, the first where it names several; the same place in both.
@@ -125,6 +138,11 @@ _SIMPLIFIED = """
 赍齑齿龀龅龇龃龆龄出龈啮龊龉龋腭龌龙庞龚龛龟岁
 """
 _FORMS = str.maketrans(_TRADITIONAL.replace("\n", ""), _SIMPLIFIED.replace("\n", ""))
+
+
+def has_han(text: str) -> bool:
+    """Whether a text has a common Chinese character; most Japanese texts have, too."""
+    return _COMMON_HAN.search(text) is not None
 
 
 def simplified(text: str) -> str:

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from langgraph_memory.chroma.store import ChromaStore
-from langgraph_memory.store.items import Namespace, StoredItem
-from langgraph_memory.store.operations import Columns, Scores, Searched
+from langgraph_memory.store.operations import Columns, Namespace, Scores, Searched, StoredItem
 from langgraph_memory.testing import HashingEmbeddings
 from langgraph_memory.text.bm25 import query_weights
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory.chroma.store import ChromaStore
-from langgraph_memory.store.items import Namespace
+from langgraph_memory.store.operations import Namespace
 from tests.chroma.support import open_store
 
 # What sorts before, between and after the signs that end a label in Chroma's metadata.

@@ -15,8 +15,7 @@ from langgraph_memory import open_store as open_in_a_loop
 from langgraph_memory.chroma import expiry
 from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.store.operations import HybridOp, NewestOp
-from langgraph_memory.store.ttl import LONGEST
+from langgraph_memory.store.operations import LONGEST, HybridOp, NewestOp
 from langgraph_memory.testing import ManualClock
 from tests.chroma.support import EMBED, Do, Sum, chroma_refuses, keys, open_store
 

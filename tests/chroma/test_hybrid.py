@@ -12,7 +12,6 @@ from langgraph.store.base import PutOp
 
 from langgraph_memory.chroma.store import ChromaStore
 from langgraph_memory.models.embedder import Vectors
-from langgraph_memory.store.items import StoredItem
 from langgraph_memory.store.operations import (
     Best,
     Flags,
@@ -21,6 +20,7 @@ from langgraph_memory.store.operations import (
     NewestOp,
     Scores,
     Searched,
+    StoredItem,
 )
 from langgraph_memory.testing import ManualClock
 from langgraph_memory.text.bm25 import K1, PRIOR_RECORDS, B, LexicalIndex, query_tokens, tokens

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
 from langgraph_memory.chroma.partition_cache import PartitionCache
 from langgraph_memory.retrieval.message_window import MessageColumns
-from langgraph_memory.retrieval.profile import NoteColumns
+from langgraph_memory.retrieval.scoring import NoteColumns
 from langgraph_memory.store.filters import matches
-from langgraph_memory.store.items import StoredItem
+from langgraph_memory.store.operations import StoredItem
 from langgraph_memory.text.bm25 import query_weights, tokens
 from tests.chroma.support import EMBED, START, cosine, keys, stored_item
 

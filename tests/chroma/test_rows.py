@@ -22,7 +22,7 @@ from langgraph_memory.chroma.rows import (
 )
 from langgraph_memory.models.embedder import seeded_vector
 from langgraph_memory.records.owners import Owner
-from langgraph_memory.store.items import StoredItem, encode_value, part_of
+from langgraph_memory.store.operations import StoredItem, encode_value, part_of
 from tests.chroma.support import START, stored_item
 
 # Few characters, and those that separate things in JSON: so that structures can look alike.

@@ -32,7 +32,7 @@ from langgraph_memory.errors import (
     StoreAwayError,
     StoreError,
 )
-from langgraph_memory.store.items import Namespace
+from langgraph_memory.store.operations import Namespace
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.chroma import children
 from tests.chroma.support import EMBED, Child, Do, keys, open_store

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from langgraph_memory.documents.splitting import CHUNK_TOKENS, SUFFIXES, Chunk, language_of, split
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 MARKS = [
     "# A\n",

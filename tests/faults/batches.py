@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, PutOp, SearchOp
 
-from langgraph_memory.store.items import Namespace
+from langgraph_memory.store.operations import Namespace
 from tests.faults.scenario import State
 from tests.graph.graphs import opened
 

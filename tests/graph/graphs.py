@@ -29,7 +29,7 @@ from langgraph_memory import (
 )
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from langgraph_memory.text.escaping import CLOSE, OPEN
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 Builder = StateGraph[Any, Any, Any, Any]
 Shape = Callable[..., Builder]

@@ -33,8 +33,7 @@ from langgraph_memory.chroma.erasure.file_search import search
 from langgraph_memory.chroma.erasure.pending import pending_users
 from langgraph_memory.chroma.held_files import HOLDINGS, held_files, unknown_files
 from langgraph_memory.errors import StoreLockedError
-from langgraph_memory.store.erasing import Sought, forms_of
-from langgraph_memory.store.traces import pieces_of_text
+from langgraph_memory.store.erasing import Sought, forms_of, pieces_of_text
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.erasing import ERASED, OTHER, files_with, graph_of, live, opened, state_of, words
 from tests.servers import ChromaServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langgraph_memory.text.small_talk import is_courtesy
+from langgraph_memory.text.phrasing import is_courtesy
 
 COURTESIES = """
 Guten Morgen! Wie geht es dir?

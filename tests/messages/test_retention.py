@@ -16,7 +16,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, Message
 from langgraph_memory.messages.storage import retire_ops
-from langgraph_memory.store.ttl import LONGEST
+from langgraph_memory.store.operations import LONGEST
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs
 

@@ -33,7 +33,7 @@ from langgraph_memory.models.embedder import (
 )
 from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.text.unicode import replace_surrogates
+from langgraph_memory.text.escaping import replace_surrogates
 from tests.openai_server import OpenAIServer
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # also lone surrogates

@@ -28,13 +28,13 @@ from langgraph_memory.retrieval.block import (
     STATED,
     TASKS,
     UNCERTAIN,
+    Quotas,
     memory_block,
+    own_text,
 )
-from langgraph_memory.retrieval.listing import own_text
-from langgraph_memory.retrieval.ranking import Quotas
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.text.escaping import CLOSE, OPEN
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 
 ANA = Owner("user", "ana")
 MAY = datetime(2026, 5, 2, 18, 30, tzinfo=UTC)

@@ -24,7 +24,7 @@ from langgraph_memory.retrieval.message_window import (
     Conversation,
     MessageColumns,
 )
-from langgraph_memory.store.items import StoredItem
+from langgraph_memory.store.operations import StoredItem
 from langgraph_memory.text.bm25 import K1, B, idf
 
 START = datetime(2026, 5, 1, 9, tzinfo=UTC)

@@ -18,8 +18,8 @@ from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import Note
 from langgraph_memory.retrieval.block import KNOWN
-from langgraph_memory.retrieval.profile import NoteColumns, NotesOf
 from langgraph_memory.retrieval.query import PROFILE_NOTES
+from langgraph_memory.retrieval.scoring import NoteColumns, NotesOf
 from langgraph_memory.store.records import put_op
 from langgraph_memory.testing import ManualClock
 from langgraph_memory.text.bm25 import LexicalIndex

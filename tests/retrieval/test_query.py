@@ -15,9 +15,9 @@ from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import Note
+from langgraph_memory.retrieval.ranking import Floors
 from langgraph_memory.retrieval.recalled import Recalled
 from langgraph_memory.retrieval.results import PERHAPS
-from langgraph_memory.retrieval.thresholds import Floors
 from langgraph_memory.store.records import put_op
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
 from tests.conftest import Verbs

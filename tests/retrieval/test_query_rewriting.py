@@ -18,7 +18,7 @@ from langgraph_memory import (
     messages_with_memory,
     recall_node,
 )
-from langgraph_memory.retrieval.ranking import Quotas
+from langgraph_memory.retrieval.block import Quotas
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 
 ANSWER = '{"questions": [{"question": "the dentist in Leeds"}, {"question": "the red bicycle"}]}'

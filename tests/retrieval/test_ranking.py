@@ -15,9 +15,17 @@ from hypothesis import strategies as st
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.records.owners import Owner, RecordType
 from langgraph_memory.records.records import Episode, Message, Note, Record
-from langgraph_memory.retrieval.ranking import Evidence, Quotas, Ranking, distinct, recency
+from langgraph_memory.retrieval.block import Quotas
+from langgraph_memory.retrieval.ranking import (
+    EMBEDDED,
+    UNMEASURED,
+    Evidence,
+    Floors,
+    Ranking,
+    distinct,
+    recency,
+)
 from langgraph_memory.retrieval.recalled import Hit
-from langgraph_memory.retrieval.thresholds import EMBEDDED, UNMEASURED, Floors
 
 ANA = Owner("user", "ana")
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

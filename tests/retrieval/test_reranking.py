@@ -13,8 +13,7 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.graph import StateGraph
 
 from langgraph_memory import ChromaStore, ConfigurationError, Memory, MemoryState, recall_node
-from langgraph_memory.retrieval.block import RELEVANT, memory_block
-from langgraph_memory.retrieval.ranking import Quotas
+from langgraph_memory.retrieval.block import RELEVANT, Quotas, memory_block
 from langgraph_memory.retrieval.reranking import RERANKED
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.conftest import Verbs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langgraph_memory.retrieval.speakers import Speakers
+from langgraph_memory.retrieval.message_window import Speakers
 
 NAMES = ("Zoë Marin", "user", "李小明", "Ana de la Cruz", "Ana Bell", "たなか")
 ODD = ("", "🦊", "王", "Will", "B", "a.*c")

@@ -21,7 +21,7 @@ from langgraph_memory import (
 from langgraph_memory.retrieval.block import memory_block
 from langgraph_memory.retrieval.recalled import Recalled
 from langgraph_memory.testing import HashingEmbeddings
-from langgraph_memory.text.token_count import approximate_tokens
+from langgraph_memory.text.length import approximate_tokens
 from tests.retrieval.test_block import FULL, hit, note
 
 MANY = Recalled("q", hits=tuple(hit(note(f"Note number {n}", f"n{n}")) for n in range(40)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.text.truncation import count_words, shortened
+from langgraph_memory.text.length import count_words, shortened
 
 TEXTS = st.text(st.sampled_from("abz .。!?！,\n中文カ한ไ🙂<>"), max_size=200)
 

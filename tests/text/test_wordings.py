@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from langgraph_memory.text.wordings import wording
+from langgraph_memory.text.phrasing import wording
 
 WORDS = st.lists(
     st.sampled_from("i live in graz nuts 咖啡 straße чай قهوة café ohne zucker 7".split())

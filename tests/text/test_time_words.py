@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.text.expressions import asks_number, asks_time, has_number, has_time
+from langgraph_memory.text.time_words import asks_number, asks_time, has_number, has_time
 
 ASKING = """
 time | When is the car due? | What do I drive?

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.labelled import read
 from langgraph_memory.episodes.tasks import is_task
-from langgraph_memory.text.small_talk import is_courtesy
+from langgraph_memory.text.phrasing import is_courtesy
 
 COURTESIES = """
 Hi

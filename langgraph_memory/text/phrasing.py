@@ -1,10 +1,12 @@
-"""Whether a message is courtesies alone. Pure."""
+"""How something is phrased: as courtesies alone, as a question, in the words of another. Pure."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
-CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+from langgraph_memory.text.chinese import CJK
+
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 _COURTEOUS = frozenset(
@@ -62,3 +64,61 @@ def is_courtesy(asked: str) -> bool:
 def words_of(asked: str) -> list[str]:
     """Return the words of a text; of Chinese, Japanese and Korean there are none."""
     return _WORD.findall(CJK.sub(" ", asked))
+
+
+QUESTION_MARKS = ("?", "？", "؟")
+
+
+_QUESTION_MARK = re.compile("[?？؟]")
+
+
+_ENDS_ASKING = re.compile(r"[?？؟][\"'”’)\]*_\s]*\Z")
+
+
+def has_question(text: str) -> bool:
+    """Whether a text has a question mark."""
+    return _QUESTION_MARK.search(text) is not None
+
+
+def ends_asking(text: str) -> bool:
+    """Whether a text ends with a question mark; quotes and brackets may close behind it.
+
+    Example:
+        >>> ends_asking('She asked: "When?"'), ends_asking("When? At nine.")
+        (True, False)
+    """
+    return _ENDS_ASKING.search(text) is not None
+
+
+_TERM = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W_]+[+#]*")  # "10:12" is not "12:10", "C++" not "C"
+
+
+_SHORTENED = re.compile(r"(?<=\w)['’](?:m|s|re)\b")  # "I'm", "it's": the verb is left out, as below
+
+
+_PARTICLES = re.compile("[的了吗呢吧啊呀嘛么]")
+
+
+_EMPTY = frozenset("a an the am is are just please also so really".split())
+
+
+def wording(text: str) -> int:
+    """Return a number that texts share which say the same in the same words.
+
+    Left out are articles, forms of "to be" in the present, and Chinese particles. Pronouns,
+    negation and numbers count: "I live in Graz" is neither "She lives in Graz" nor "I do not live
+    in Graz". So does their order: "Tom is taller than Ana" is not "Ana is taller than Tom". What is
+    repeated counts once.
+
+    Returns:
+        An integer of 64 bits that is the same within one process.
+
+    Example:
+        >>> wording("I'm allergic to nuts.") == wording("i am allergic to Nuts!")
+        True
+        >>> wording("I eat nuts") == wording("I do not eat nuts")
+        False
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = dict.fromkeys(_TERM.findall(_PARTICLES.sub("", _SHORTENED.sub("", folded))))
+    return hash(tuple(word for word in words if word not in _EMPTY) or folded.strip())
