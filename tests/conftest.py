@@ -1,7 +1,8 @@
-"""A memory on several stores, its verbs called in both ways: what a scenario needs to run on all.
+"""A memory on several stores: what a scenario needs to run on all.
 
-A scenario awaits `memory.remember(...)`, and runs with `Memory.remember` and with its async twin,
-on `ChromaStore` and on LangGraph's own `InMemoryStore` with and without an index.
+A scenario awaits `memory.remember(...)`, and runs on `ChromaStore` and on LangGraph's own
+`InMemoryStore` with and without an index; on one of them with `Memory.aremember`. That both forms
+do the same is shown by `tests/memory/test_parity.py`.
 """
 
 from __future__ import annotations
@@ -61,10 +62,15 @@ STORES: dict[str, Callable[[], BaseStore]] = {
 }
 
 
-@pytest.fixture(params=["sync", "async"])
-def prefix(request: pytest.FixtureRequest) -> str:
-    """What stands before a verb's name."""
-    return "a" if request.param == "async" else ""
+@pytest.fixture(params=STORES)
+def store_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def prefix() -> str:
+    """What stands before a verb's name, where a test has one store alone."""
+    return "a"
 
 
 @pytest.fixture
@@ -72,16 +78,22 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> BaseStore:
-    return STORES[request.param]()
+@pytest.fixture
+def store(store_name: str) -> BaseStore:
+    return STORES[store_name]()
 
 
 @pytest.fixture
-def memory(store: BaseStore, clock: ManualClock, prefix: str) -> Iterator[Verbs]:
-    """A memory on each store, sync and async."""
+def form(store_name: str) -> str:
+    """What stands before a verb's name on each store."""
+    return "a" if store_name == "in-memory" else ""
+
+
+@pytest.fixture
+def memory(store: BaseStore, form: str, clock: ManualClock) -> Iterator[Verbs]:
+    """A memory on each store, in one of the forms."""
     with Memory(store, clock=clock) as opened:
-        yield Verbs(opened, prefix)
+        yield Verbs(opened, form)
 
 
 @pytest.fixture

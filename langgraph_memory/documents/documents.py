@@ -22,7 +22,7 @@ from langgraph.store.base import PutOp
 from langgraph_memory.documents.splitting import VERSION, split
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.records import Document, Owner, Record, Source, record_id
-from langgraph_memory.store import ALL, Namespace, get_op, lying_in, newest_op, put_op, read_record
+from langgraph_memory.store import ALL, Namespace, NewestOp, get_op, lying_in, put_op, read_record
 
 GIVEN_UP = timedelta(hours=1)
 """After so long nobody is writing an edition any more. Another process may be at it until then: to
@@ -109,12 +109,12 @@ class Stored:
     """The values of its chunks by their ids, of whatever edition."""
 
     @classmethod
-    def of(cls, owner: Owner, source: str, found: Sequence[Any]) -> Stored:
+    def of(cls, owner: Owner, source: str, found: Mapping[str, Any]) -> Stored:
         """Read what `stored_ops` found."""
-        row = None if found[0] is None else read_record(found[0])
+        row = None if found["row"] is None else read_record(found["row"])
         assert row is None or isinstance(row, Source)
         namespace = owner.namespace("document")
-        lying = lying_in(namespace, found[1])
+        lying = lying_in(namespace, found["chunks"])
         return cls(row, {i.key: i.value for i in lying if i.value["source"] == source})
 
     @property
@@ -136,12 +136,12 @@ class Stored:
         return [PutOp(namespace, key, None) for key in sorted(keys)]
 
 
-def stored_ops(owner: Owner, source: str, hybrid: bool) -> list[Any]:
-    """Return the operations that bring what a store holds of a source."""
-    return [
-        get_op(owner.namespace("source"), Source.id_of(source)),
-        newest_op(owner.namespace("document"), {"source": source}, ALL, hybrid),
-    ]
+def stored_ops(owner: Owner, source: str) -> dict[str, Any]:
+    """Return the operations that bring what a store holds of a source, by what it is."""
+    return {
+        "row": get_op(owner.namespace("source"), Source.id_of(source)),
+        "chunks": NewestOp(owner.namespace("document"), {"source": source}, ALL),
+    }
 
 
 class Replacement:
@@ -163,11 +163,12 @@ class Replacement:
         self._replaced: set[str | None] = set()
         self._steps = 0
 
-    def read_ops(self, hybrid: bool) -> list[Any]:
-        """Return what has to be read before each step."""
-        return stored_ops(self.row.owner, self.row.source, hybrid)
+    @property
+    def read_ops(self) -> dict[str, Any]:
+        """What has to be read before each step."""
+        return stored_ops(self.row.owner, self.row.source)
 
-    def next_ops(self, found: Sequence[Any]) -> list[PutOp]:
+    def next_ops(self, found: Mapping[str, Any]) -> list[PutOp]:
         """Return the next step's operations; none when there is nothing left to do.
 
         Another process may replace the same source meanwhile: so no edition is deleted but the one
@@ -205,7 +206,7 @@ class Replacement:
         return sum(op.value is not None and op.key in self._ids for op in ops)
 
 
-def leftovers(owner: Owner, source: str, found: Sequence[Any], now: datetime) -> list[PutOp]:
+def leftovers(owner: Owner, source: str, found: Mapping[str, Any], now: datetime) -> list[PutOp]:
     """Return the operations that delete what interrupted calls have left of a source."""
     stored = Stored.of(owner, source, found)
     return stored.deletions(owner, stored.given_up(now))

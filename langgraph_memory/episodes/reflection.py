@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from langgraph.store.base import GetOp, PutOp
+from langgraph.store.base import PutOp
 from pydantic import BaseModel, Field
 
 from langgraph_memory.models import REFLECTION, escaped
@@ -35,7 +35,7 @@ from langgraph_memory.notes import (
 )
 from langgraph_memory.records import Change, Episode, Extraction, Note, Owner
 from langgraph_memory.redaction import Redact, no_redaction
-from langgraph_memory.store import ALL, get_op, newest_op, put_op, read_record
+from langgraph_memory.store import ALL, NewestOp, get_op, put_op, read_record
 
 PER_CALL = 20
 """Episodes that a model is shown at once."""
@@ -66,11 +66,9 @@ class Reflected(BaseModel):
 # -- which episodes ------------------------------------------------------------------------------
 
 
-def unreflected_op(owner: Owner, hybrid: bool) -> Any:
+def unreflected_op(owner: Owner) -> NewestOp:
     """Return the operation that brings what `unreflected` chooses from."""
-    # LangGraph's other stores need not take a key that is missing for `None`.
-    filter = {"reflected_at": None} if hybrid else None
-    return newest_op(owner.namespace("episode"), filter, ALL, hybrid)
+    return NewestOp(owner.namespace("episode"), {"reflected_at": None}, ALL)
 
 
 def unreflected(episodes: Iterable[Episode], since: datetime | None = None) -> list[Episode]:
@@ -205,11 +203,13 @@ class Reflection:
     """As the model was shown them."""
     draft: Draft
 
-    def ops(self, hybrid: bool) -> list[Any]:
-        """Return what has to be read before the lessons can be written."""
-        return [*self._reads(), *self.draft.ops(hybrid)]
+    @property
+    def ops(self) -> dict[Any, Any]:
+        """What has to be read before the lessons can be written."""
+        episodes = [(each.owner.namespace("episode"), each.id) for each in self.episodes]
+        return {address: get_op(*address) for address in episodes} | self.draft.ops
 
-    def settle(self, found: Sequence[Any], hybrid: bool, ruled: Ruled, now: datetime) -> Settled:
+    def settle(self, found: Mapping[Any, Any], ruled: Ruled, now: datetime) -> Settled:
         """Decide what the lessons do to the memory.
 
         An episode that was forgotten, rated or reflected on since it was read is left as it is, and
@@ -217,20 +217,19 @@ class Reflection:
 
         Args:
             found: What `ops` found.
-            hybrid: As for `ops`.
             ruled: What a model said of pairs of notes.
             now: The present moment.
         """
-        at = len(self._reads())
         as_read = {
             episode.id
-            for episode, item in zip(self.episodes, found[:at], strict=True)
-            if item is not None and read_record(item) == episode
+            for episode in self.episodes
+            if (item := found[episode.owner.namespace("episode"), episode.id]) is not None
+            if read_record(item) == episode
         }
         notes = self.draft.notes
         left = [place for place, note in enumerate(notes) if set(note.sources) <= as_read]
         lost = {id for place, note in enumerate(notes) if place not in left for id in note.sources}
-        near, taken = self.draft.neighbours(found[at:], hybrid)
+        near, taken = self.draft.neighbours(found)
         changes = plan_batch(notes, near, taken, ruled.rulings, left)
         known = {each.note.id: each.note for each_near in near for each in each_near}
         known |= {change.record.id: change.record for change in changes}
@@ -242,9 +241,6 @@ class Reflection:
         usage = total(self.draft.usage, ruled.usage)
         ops = [*change_ops(changes), *self._record(done, changes, ruled, usage, now)]
         return Settled(tuple(changes), last_of_each([*ops, *map(put_op, done)]), usage)
-
-    def _reads(self) -> list[GetOp]:
-        return [get_op(episode.owner.namespace("episode"), episode.id) for episode in self.episodes]
 
     def _record(
         self,

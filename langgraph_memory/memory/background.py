@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.twins import blocking, twins
 
 logger = logging.getLogger(__name__)
 
@@ -101,15 +102,12 @@ class Worker:
 
     # -- asking for work --
 
-    def submit(self, key: Key, work: Work) -> None:
+    async def _submit(self, key: Key, work: Work) -> None:
         """Let work be done; it is run without arguments, and what it returns is not looked at."""
         if not self._queue(key, work):
-            self._do_here(key, work)
+            await blocking(self._do_here, key, work)
 
-    async def asubmit(self, key: Key, work: Work) -> None:
-        """Async form of `submit`; the event loop goes on also if the queue is full."""
-        if not self._queue(key, work):
-            await asyncio.to_thread(self._do_here, key, work)
+    submit, asubmit = twins(_submit)
 
     def _queue(self, key: Key, work: Work) -> bool:
         with self._changed:

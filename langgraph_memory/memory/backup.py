@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from langgraph_memory.memory.backup_files import Backup, back_up
 from langgraph_memory.memory.base import Verbs
 from langgraph_memory.sessions import Sessions
+from langgraph_memory.twins import to_its_end, twins
 
 
 class BackingUp(Verbs):
     """`backup`."""
 
-    def backup(self, path: str | Path, *, sessions: Sessions | None = None) -> Backup:
+    async def _backup(self, path: str | Path, *, sessions: Sessions | None = None) -> Backup:
         """Copy all records, and the sessions, into a folder, while both are in use.
 
         The copy is of one moment; a write that comes meanwhile waits for the copying (not for the
         check). It is opened and counted before it gets its name: if it fails, or is killed, there
         is no folder of that name. What is erased later stays in backups that were made before.
+        `abackup` goes on to its end if it is cancelled.
 
         Args:
             path: A folder that is not there yet, or is empty. It is opened like any other:
@@ -37,8 +38,6 @@ class BackingUp(Verbs):
             ...     memory.backup("./backup").rows
             2
         """
-        return back_up(self.store, path, sessions)
+        return await to_its_end(back_up, self.store, path, sessions)
 
-    async def abackup(self, path: str | Path, *, sessions: Sessions | None = None) -> Backup:
-        """Async form of `backup`, in a thread; it goes on to its end if it is cancelled."""
-        return await asyncio.shield(asyncio.to_thread(back_up, self.store, path, sessions))
+    backup, abackup = twins(_backup)

@@ -1,19 +1,18 @@
 """What all verbs stand on: the store, the model, the worker, and reads and writes in one piece.
 
 Each verb prepares operations (pure), puts them to the store as one batch, and interprets the
-answers (pure). So the async twin of a verb differs from it by `await` alone.
+answers (pure). It is written once, as `_remember`, and `twins` makes `remember` and `aremember`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from datetime import datetime, tzinfo
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from langchain_core.documents import BaseDocumentCompressor
 from langgraph.store.base import BaseStore, PutOp
@@ -42,9 +41,19 @@ from langgraph_memory.notes import (
 )
 from langgraph_memory.records import Change, Clock, Note, Owner, Record
 from langgraph_memory.retrieval import Ranking, Rewriter
-from langgraph_memory.store import Namespace, all_ops, batches, read_notes, read_records
+from langgraph_memory.store import (
+    Namespace,
+    adapted,
+    all_ops,
+    batches,
+    read_notes,
+    read_records,
+)
+from langgraph_memory.twins import Either, blocking, to_its_end, twins
 
 logger = logging.getLogger(__name__)
+
+K = TypeVar("K")
 
 Progress = Callable[[int, int], None]
 """Is told how much is done, and how much there is to do."""
@@ -118,24 +127,26 @@ class Verbs:
         """The file of what waits for the store's server, if there is one."""
         return None if self.delivery is None else self.delivery.outbox
 
-    def warm_up(self) -> None:
+    async def _warm_up(self) -> None:
         """Load now what the first call would wait for, where the store has such a thing."""
         warm_up = getattr(self.store, "warm_up", None)
         if warm_up is not None and not self._warm:
-            warm_up()
+            await blocking(warm_up)
         self._warm = True
 
-    async def awarm_up(self) -> None:
-        """Async form of `warm_up`."""
-        if not self._warm:
-            await asyncio.to_thread(self.warm_up)
+    warm_up, awarm_up = twins(_warm_up)
 
-    def close(self) -> None:
+    async def _close(self) -> None:
         """Finish the work in the background, and close the store if it can be closed.
 
         What is not done within 30 seconds is logged, and left to the next turn of its thread. What
         waits in the outbox stays there.
         """
+        await to_its_end(self._finish)
+
+    close, aclose = twins(_close)
+
+    def _finish(self) -> None:
         try:
             self._worker.drain(DRAIN_SECONDS)
         finally:
@@ -144,10 +155,6 @@ class Verbs:
             close = getattr(self._store, "close", None)
             if close is not None:
                 close()
-
-    async def aclose(self) -> None:
-        """Async form of `close`."""
-        await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
         return self
@@ -172,10 +179,6 @@ class Verbs:
         await self.aclose()
 
     @property
-    def _hybrid(self) -> bool:
-        return bool(getattr(self.store, "supports_hybrid", False))
-
-    @property
     def _embedder(self) -> str:
         """The name of the store's embedder; empty if there is none."""
         embeddings = getattr(self.store, "embeddings", None)
@@ -193,11 +196,6 @@ class Verbs:
         return self.ranking.with_floors_of(self._embedder)
 
     @property
-    def _searches(self) -> bool:
-        """Whether a store that is not ours searches by meaning, so that the best come first."""
-        return bool(getattr(self.store, "index_config", True))
-
-    @property
     def _expired(self) -> datetime | None:
         """Until when what was said has expired by now."""
         return expiry_of_now(self.message_ttl, self.clock())
@@ -207,71 +205,52 @@ class Verbs:
         if self.outbox is not None and owner.kind == "user":
             self.outbox.erase(owner.id)
 
-    def _write(self, ops: Sequence[PutOp]) -> None:
-        for batch in batches(ops, self._hybrid):
-            self.store.batch(batch)
+    @property
+    def _adapted(self) -> Any:
+        """The store, as one that takes our own operations, too."""
+        return adapted(self.store)
 
-    async def _awrite(self, ops: Sequence[PutOp]) -> None:
-        for batch in batches(ops, self._hybrid):
-            await self.store.abatch(batch)
+    def _batch(self, ops: Sequence[Any]) -> Either[list[Any]]:
+        """Put operations to the store in one batch."""
+        store = self._adapted
+        return Either(store.batch, store.abatch, ops)
 
-    def _records(self, namespaces: Sequence[Namespace]) -> list[Record]:
+    async def _ask(self, named: Mapping[K, Any]) -> dict[K, Any]:
+        """Put operations to the store in one batch; return the answers by the same names."""
+        return dict(zip(named, await self._batch(list(named.values())), strict=True))
+
+    async def _write(self, ops: Sequence[PutOp]) -> None:
+        for batch in batches(ops):
+            await self._batch(batch)
+
+    async def _records(self, namespaces: Sequence[Namespace]) -> list[Record]:
         """Return all records of some namespaces that have not expired, and of documents hold."""
         asked = with_sources(namespaces)
-        found = self.store.batch(all_ops(asked, self._hybrid))
+        found = await self._batch(all_ops(asked))
         return holding(read_records(asked, unexpired(found, self._expired)), namespaces)
 
-    async def _arecords(self, namespaces: Sequence[Namespace]) -> list[Record]:
-        asked = with_sources(namespaces)
-        found = await self.store.abatch(all_ops(asked, self._hybrid))
-        return holding(read_records(asked, unexpired(found, self._expired)), namespaces)
-
-    def _notes(self, owner: Owner) -> list[Note]:
+    async def _notes(self, owner: Owner) -> list[Note]:
         """Return all notes of an owner, whatever their status."""
         namespaces = [owner.namespace("note")]
-        return read_notes(namespaces, self.store.batch(all_ops(namespaces, self._hybrid)))
+        return read_notes(namespaces, await self._batch(all_ops(namespaces)))
 
-    async def _anotes(self, owner: Owner) -> list[Note]:
-        namespaces = [owner.namespace("note")]
-        return read_notes(namespaces, await self.store.abatch(all_ops(namespaces, self._hybrid)))
-
-    def _decide(self, owner: Owner, decision: Decision) -> Change:
+    async def _decide(self, owner: Owner, decision: Decision) -> Change:
         """Apply what is decided over all notes of an owner."""
-        with OWNER_LOCKS.hold(owner):
-            changes = decision(self._notes(owner), self.clock())
-            self._write(change_ops(changes))
-        return changes[0]
-
-    async def _adecide(self, owner: Owner, decision: Decision) -> Change:
-        async with OWNER_LOCKS.ahold(owner):
-            changes = decision(await self._anotes(owner), self.clock())
-            await self._awrite(change_ops(changes))
+        async with OWNER_LOCKS.hold(owner):
+            changes = decision(await self._notes(owner), self.clock())
+            await self._write(change_ops(changes))
         return changes[0]
 
     # -- the model --
 
-    def _rule(self, pairs: Sequence[Pair]) -> Ruled:
+    async def _rule(self, pairs: Sequence[Pair]) -> Ruled:
         """Ask the model about pairs of notes, once; if it fails, all of them stay apart."""
-        if not pairs:
-            return Ruled()
-        read = partial(pair_verdicts, asked=pairs)
-        try:
-            return Ruled.of(self._chat.ask(comparison_request(pairs), Reconciled, read, retries=0))
-        except ModelError as error:
-            logger.warning(
-                "notes could not be compared; they are added as they are: %s",
-                self.redact(str(error)),
-            )
-            return Ruled.failed(error)
-
-    async def _arule(self, pairs: Sequence[Pair]) -> Ruled:
-        """Async form of `_rule`."""
         if not pairs:
             return Ruled()
         read = partial(pair_verdicts, asked=pairs)
         question = comparison_request(pairs)
         try:
-            return Ruled.of(await self._chat.aask(question, Reconciled, read, retries=0))
+            return Ruled.of(await self._chat.ask(question, Reconciled, read, retries=0))
         except ModelError as error:
             logger.warning(
                 "notes could not be compared; they are added as they are: %s",

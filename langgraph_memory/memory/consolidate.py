@@ -30,6 +30,7 @@ from langgraph_memory.notes import (
 )
 from langgraph_memory.records import Change, Owner, check_progress
 from langgraph_memory.store import OWNERS, owners_of
+from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ logger = logging.getLogger(__name__)
 class Upkeep(Documents):
     """`consolidate`."""
 
-    def consolidate(
+    async def _consolidate(
         self,
         *,
         user: str | None = None,
@@ -78,112 +79,51 @@ class Upkeep(Documents):
             check_writable(self, "consolidate")
         owner = arguments.consolidated(user, project, agent, max_notes)
         check_progress(on_progress)
-        owners = [owner] if owner else owners_of(self.store.batch([OWNERS])[0])
+        owners = [owner] if owner else owners_of((await self._batch([OWNERS]))[0])
         changes: list[Change] = []
         failures = _Failures()
         for done, each in enumerate(owners, 1):
             with failures.of(each):
-                changes += self._consolidate(each, max_notes, dry_run)
+                changes += await self._consolidate_owner(each, max_notes, dry_run)
             if on_progress is not None:
                 on_progress(done, len(owners))
         failures.raise_first()
         return changes
 
-    async def aconsolidate(
-        self,
-        *,
-        user: str | None = None,
-        project: str | None = None,
-        agent: str | None = None,
-        max_notes: int = 1_000,
-        dry_run: bool = False,
-        on_progress: Progress | None = None,
-    ) -> list[Change]:
-        """Async form of `consolidate`."""
-        if not dry_run:
-            check_writable(self, "consolidate")
-        owner = arguments.consolidated(user, project, agent, max_notes)
-        check_progress(on_progress)
-        owners = [owner] if owner else owners_of((await self.store.abatch([OWNERS]))[0])
-        changes: list[Change] = []
-        failures = _Failures()
-        for done, each in enumerate(owners, 1):
-            with failures.of(each):
-                changes += await self._aconsolidate(each, max_notes, dry_run)
-            if on_progress is not None:
-                on_progress(done, len(owners))
-        failures.raise_first()
-        return changes
+    consolidate, aconsolidate = twins(_consolidate)
 
-    def _consolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
+    async def _consolidate_owner(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
         if not dry_run:
-            self._remove_leftovers(owner)
-        comparison = self._compared(owner)
+            await self._remove_leftovers(owner)
+        comparison = await self._compared(owner)
         found = [] if comparison is None else comparison.merges
-        with OWNER_LOCKS.hold(owner):  # not held while a model is asked
-            notes = self._notes(owner)
+        async with OWNER_LOCKS.hold(owner):  # not held while a model is asked
+            notes = await self._notes(owner)
             batches = consolidation_batches(notes, self.clock(), max_notes, found)
             if not dry_run:
                 for write in merge_writes(batches):
-                    self._write(change_ops(write))
+                    await self._write(change_ops(write))
                 if comparison is not None:
-                    self._write(comparison.ops(notes, self.clock()))
+                    await self._write(comparison.ops(notes, self.clock()))
         _warn_of_many(owner, left(notes, batches), max_notes)
         return [change for batch in batches for change in batch]
 
-    async def _aconsolidate(self, owner: Owner, max_notes: int, dry_run: bool) -> list[Change]:
-        if not dry_run:
-            await self._aremove_leftovers(owner)
-        comparison = await self._acompared(owner)
-        found = [] if comparison is None else comparison.merges
-        async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
-            notes = await self._anotes(owner)
-            batches = consolidation_batches(notes, self.clock(), max_notes, found)
-            if not dry_run:
-                for write in merge_writes(batches):
-                    await self._awrite(change_ops(write))
-                if comparison is not None:
-                    await self._awrite(comparison.ops(notes, self.clock()))
-        _warn_of_many(owner, left(notes, batches), max_notes)
-        return [change for batch in batches for change in batch]
-
-    def _compared(self, owner: Owner) -> Comparison | None:
+    async def _compared(self, owner: Owner) -> Comparison | None:
         """Ask the model which notes say the same; where it fails, nothing is merged."""
         embeddings = getattr(self.store, "embeddings", None)
         if self._asker is None or embeddings is None:
             return None
-        notes = remaining(self._notes(owner), self.clock())
-        vectors = Embedder(embeddings).embed([note.text for note in notes], [])[0]
+        notes = remaining(await self._notes(owner), self.clock())
+        embedder, texts = Embedder(embeddings), [note.text for note in notes]
+        vectors, _ = await Either(embedder.embed, embedder.aembed, texts, [])
         groups = alike(notes, vectors, self._band.ask_from)
-        found = self.store.batch([Comparison.read_op(owner)])
+        found = await self._batch([Comparison.read_op(owner)])
         comparison = Comparison(owner, groups, found[0])
         for question in comparison.questions():
             read = partial(merges, question=question, redact=self.redact)
             request, retries = merge_request(question), self.extracting.retries
             try:
-                asked = self._asker.ask(request, MergeAnswer, read, retries)
-            except ModelError as error:
-                said = self.redact(str(error))
-                logger.warning("%d groups of notes stay as they are: %s", len(question), said)
-            else:
-                _take_in(comparison, question, asked.value)
-        return comparison
-
-    async def _acompared(self, owner: Owner) -> Comparison | None:
-        """Async form of `_compared`."""
-        embeddings = getattr(self.store, "embeddings", None)
-        if self._asker is None or embeddings is None:
-            return None
-        notes = remaining(await self._anotes(owner), self.clock())
-        vectors = (await Embedder(embeddings).aembed([note.text for note in notes], []))[0]
-        groups = alike(notes, vectors, self._band.ask_from)
-        found = await self.store.abatch([Comparison.read_op(owner)])
-        comparison = Comparison(owner, groups, found[0])
-        for question in comparison.questions():
-            read = partial(merges, question=question, redact=self.redact)
-            request, retries = merge_request(question), self.extracting.retries
-            try:
-                asked = await self._asker.aask(request, MergeAnswer, read, retries)
+                asked = await self._asker.ask(request, MergeAnswer, read, retries)
             except ModelError as error:
                 said = self.redact(str(error))
                 logger.warning("%d groups of notes stay as they are: %s", len(question), said)

@@ -11,7 +11,7 @@ from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp
 from langgraph_memory.errors import StoreError
 from langgraph_memory.messages import forget_item_ops
 from langgraph_memory.records import ROOT, Owner, Receipt, encode_label
-from langgraph_memory.store import ALL, Namespace, all_ops, forgotten
+from langgraph_memory.store import ALL, Namespace, every_item_op, forgotten
 
 _MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
@@ -41,7 +41,7 @@ class Deletion:
         # A store may take a label for a pattern, and list what is another owner's.
         own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
         self.namespaces = [ns for ns in own if self._whole or ns[-1] != forgotten(ns)[-1]]
-        return all_ops(self.namespaces, hybrid=False)  # with unreadable items
+        return [every_item_op(namespace) for namespace in self.namespaces]
 
     def items(self, results: Sequence[Any]) -> list[Any]:
         """Return the items among the store's answers that are the owner's."""

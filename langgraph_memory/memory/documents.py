@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import stat
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +22,14 @@ from langgraph_memory.memory.locks import DOCUMENT_LOCKS
 from langgraph_memory.memory.read_only import writes
 from langgraph_memory.records import Owner, Source, check_progress
 from langgraph_memory.store import all_ops, batches, read_records
+from langgraph_memory.twins import blocking, twins
 
 
 class Documents(Verbs):
     """`add_document`."""
 
     @writes
-    def add_document(
+    async def _add_document(
         self,
         text: str | Path,
         *,
@@ -68,48 +67,28 @@ class Documents(Verbs):
             ConfigurationError: If the file cannot be read or is no text, or nothing is in it; what
                 its source held before stays.
         """
-        replacement = self._replacement(
-            text, source, user, project, agent, language=language, metadata=metadata
+        replacement = await blocking(
+            self._replacement,
+            text,
+            source,
+            user,
+            project,
+            agent,
+            language=language,
+            metadata=metadata,
         )
         check_progress(on_progress)
-        with DOCUMENT_LOCKS.hold(replacement.lock):
-            while ops := replacement.next_ops(self.store.batch(replacement.read_ops(self._hybrid))):
+        async with DOCUMENT_LOCKS.hold(replacement.lock):
+            while ops := replacement.next_ops(await self._ask(replacement.read_ops)):
                 total, done = replacement.written(ops), 0
-                for batch in batches(ops, self._hybrid):
-                    self.store.batch(batch)
+                for batch in batches(ops):
+                    await self._batch(batch)
                     done += replacement.written(batch)
                     if on_progress is not None and total:
                         on_progress(done, total)
         return replacement.row
 
-    @writes
-    async def aadd_document(
-        self,
-        text: str | Path,
-        *,
-        user: str,
-        source: str | Path | None = None,
-        project: str | None = None,
-        agent: str | None = None,
-        language: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        on_progress: Progress | None = None,
-    ) -> Source:
-        """Async form of `add_document`."""
-        split = partial(self._replacement, text, source, user, project, agent)
-        replacement = await asyncio.to_thread(split, language=language, metadata=metadata)
-        check_progress(on_progress)
-        async with DOCUMENT_LOCKS.ahold(replacement.lock):
-            while ops := replacement.next_ops(
-                await self.store.abatch(replacement.read_ops(self._hybrid))
-            ):
-                total, done = replacement.written(ops), 0
-                for batch in batches(ops, self._hybrid):
-                    await self.store.abatch(batch)
-                    done += replacement.written(batch)
-                    if on_progress is not None and total:
-                        on_progress(done, total)
-        return replacement.row
+    add_document, aadd_document = twins(_add_document)
 
     def _replacement(
         self,
@@ -136,22 +115,14 @@ class Documents(Verbs):
 
     # -- what was interrupted --
 
-    def _remove_leftovers(self, owner: Owner) -> None:
+    async def _remove_leftovers(self, owner: Owner) -> None:
         """Delete what interrupted calls have left of an owner's sources."""
         namespaces = with_sources([owner.namespace("document")])
-        records = read_records(namespaces, self.store.batch(all_ops(namespaces, self._hybrid)))
-        for source in sources_with_leftovers(records):
-            with DOCUMENT_LOCKS.hold((owner, source)):
-                found = self.store.batch(stored_ops(owner, source, self._hybrid))
-                self._write(leftovers(owner, source, found, self.clock()))
-
-    async def _aremove_leftovers(self, owner: Owner) -> None:
-        namespaces = with_sources([owner.namespace("document")])
-        found = await self.store.abatch(all_ops(namespaces, self._hybrid))
+        found = await self._batch(all_ops(namespaces))
         for source in sources_with_leftovers(read_records(namespaces, found)):
-            async with DOCUMENT_LOCKS.ahold((owner, source)):
-                found = await self.store.abatch(stored_ops(owner, source, self._hybrid))
-                await self._awrite(leftovers(owner, source, found, self.clock()))
+            async with DOCUMENT_LOCKS.hold((owner, source)):
+                stored = await self._ask(stored_ops(owner, source))
+                await self._write(leftovers(owner, source, stored, self.clock()))
 
 
 def _content(path: Path) -> str:

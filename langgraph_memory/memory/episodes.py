@@ -22,14 +22,15 @@ from langgraph_memory.memory.reflection import Reflecting
 from langgraph_memory.messages import unexpired
 from langgraph_memory.records import Change, Episode, Message, Outcome, Owner, writer
 from langgraph_memory.retrieval import Hit
-from langgraph_memory.store import ALL, get_op, newest_op, put_op, read_record, read_records
+from langgraph_memory.store import ALL, NewestOp, get_op, put_op, read_record, read_records
+from langgraph_memory.twins import Either, drive, twins
 
 
 class Episodes(Reading, Reflecting):
     """`log_episode`, `episode`, `rate_episode`, `recall_episodes`."""
 
     @writes
-    def log_episode(
+    async def _log_episode(
         self,
         task: str,
         *,
@@ -77,61 +78,21 @@ class Episodes(Reading, Reflecting):
             now=self.clock(),
             redact=self.redact,
         )
-        return self.keep_episode(episode)
+        return await self._keep_episode(episode)
+
+    log_episode, alog_episode = twins(_log_episode)
 
     @writes
-    async def alog_episode(
-        self,
-        task: str,
-        *,
-        user: str,
-        approach: str = "",
-        outcome: Outcome = "completed",
-        duration_ms: int | None = None,
-        token_cost: int | None = None,
-        quality_score: float | None = None,
-        notes: str = "",
-        error: str | None = None,
-        thread_id: str | None = None,
-        turn_id: str | None = None,
-    ) -> Episode:
-        """Async form of `log_episode`."""
-        episode = arguments.episode_from(
-            task,
-            user=user,
-            approach=approach,
-            outcome=outcome,
-            duration_ms=duration_ms,
-            token_cost=token_cost,
-            quality_score=quality_score,
-            notes=notes,
-            error=error,
-            thread_id=thread_id,
-            turn_id=turn_id,
-            now=self.clock(),
-            redact=self.redact,
-        )
-        return await self.akeep_episode(episode)
-
-    @writes
-    def keep_episode(self, episode: Episode) -> Episode:
+    async def _keep_episode(self, episode: Episode) -> Episode:
         """Keep an episode, merged with what is kept of its turn: what `EpisodeRecorder` calls."""
-        with OWNER_LOCKS.hold(episode.owner):
-            (kept,) = self.store.batch([episode_read_op(episode)])
+        async with OWNER_LOCKS.hold(episode.owner):
+            (kept,) = await self._batch([episode_read_op(episode)])
             episode = with_kept(episode, kept)
-            self.store.batch([put_op(episode)])
-        self._after_episode(episode)
+            await self._batch([put_op(episode)])
+        await self._after_episode(episode)
         return episode
 
-    @writes
-    async def akeep_episode(self, episode: Episode) -> Episode:
-        """Async form of `keep_episode`."""
-        async with OWNER_LOCKS.ahold(episode.owner):
-            (kept,) = await self.store.abatch([episode_read_op(episode)])
-            episode = with_kept(episode, kept)
-            await self.store.abatch([put_op(episode)])
-        await self._aafter_episode(episode)
-        return episode
+    keep_episode, akeep_episode = twins(_keep_episode)
 
     def episode(
         self, task: str, *, user: str, thread_id: str | None = None, turn_id: str | None = None
@@ -164,7 +125,7 @@ class Episodes(Reading, Reflecting):
         return OpenEpisode(self.log_episode, self.alog_episode, self.clock, given)
 
     @writes
-    def rate_episode(
+    async def _rate_episode(
         self, id: str, score: float, *, user: str, outcome: Outcome | None = None, notes: str = ""
     ) -> Change[Episode]:
         """Say how well a task was done.
@@ -180,25 +141,15 @@ class Episodes(Reading, Reflecting):
             RecordNotFoundError: If the user has no episode with this id.
         """
         owner, rating = writer(user), arguments.rating(score, outcome, notes, self.redact)
-        with OWNER_LOCKS.hold(owner):
-            change = rated(found_episode(id, self.get(id, user=user)), rating)
-            self.store.batch([put_op(change.record)])
-        self._reflect_later(owner)
+        async with OWNER_LOCKS.hold(owner):
+            change = rated(found_episode(id, await self._get(id, user=user)), rating)
+            await self._batch([put_op(change.record)])
+        await self._reflect_later(owner)
         return change
 
-    @writes
-    async def arate_episode(
-        self, id: str, score: float, *, user: str, outcome: Outcome | None = None, notes: str = ""
-    ) -> Change[Episode]:
-        """Async form of `rate_episode`."""
-        owner, rating = writer(user), arguments.rating(score, outcome, notes, self.redact)
-        async with OWNER_LOCKS.ahold(owner):
-            change = rated(found_episode(id, await self.aget(id, user=user)), rating)
-            await self.store.abatch([put_op(change.record)])
-        await self._areflect_later(owner)
-        return change
+    rate_episode, arate_episode = twins(_rate_episode)
 
-    def recall_episodes(
+    async def _recall_episodes(
         self, task: str, *, user: str, outcome: Outcome | None = None, limit: int = 3
     ) -> list[Hit[Episode]]:
         """Find past tasks that are like one at hand, best first.
@@ -210,64 +161,51 @@ class Episodes(Reading, Reflecting):
             limit: How many at most.
         """
         asked = arguments.precedents(outcome, limit)
-        return episode_hits(self.recall(task, user=user, **asked))
+        return episode_hits(await self._recall(task, user=user, **asked))
 
-    async def arecall_episodes(
-        self, task: str, *, user: str, outcome: Outcome | None = None, limit: int = 3
-    ) -> list[Hit[Episode]]:
-        """Async form of `recall_episodes`."""
-        asked = arguments.precedents(outcome, limit)
-        return episode_hits(await self.arecall(task, user=user, **asked))
+    recall_episodes, arecall_episodes = twins(_recall_episodes)
 
     # -- what follows once an episode is kept --
 
-    def _after_episode(self, episode: Episode) -> None:
+    async def _after_episode(self, episode: Episode) -> None:
         """Called after every write of an episode."""
-        if episode.outcome == "interrupted":
-            return  # the task is not over
-        if self.evaluator is not None and episode.quality_score is None:
-            self._worker.submit(*self._evaluation(episode))
-        self._reflect_later(episode.owner)
-
-    async def _aafter_episode(self, episode: Episode) -> None:
-        """Async form of `_after_episode`."""
         if episode.outcome == "interrupted":
             return
         if self.evaluator is not None and episode.quality_score is None:
-            await self._worker.asubmit(*self._evaluation(episode))
-        await self._areflect_later(episode.owner)
+            await Either(self._worker.submit, self._worker.asubmit, *self._evaluation(episode))
+        await self._reflect_later(episode.owner)
 
     def _evaluation(self, episode: Episode) -> tuple[Key, Work]:
         owner = episode.owner
         key = Key(owner.id, episode.id, id(self.store), "evaluation")
-        return key, lambda: self._evaluate(owner, episode.id)
+        return key, lambda: drive(self._evaluate(owner, episode.id))
 
-    def _evaluate(self, owner: Owner, id: str) -> None:
+    async def _evaluate(self, owner: Owner, id: str) -> None:
         """Let the evaluator judge an episode, unless somebody has, or it was forgotten."""
-        episode = self._unjudged(owner, id)
+        episode = await self._unjudged(owner, id)
         if episode is None or self.evaluator is None:
             return
-        answer = self.evaluator(episode, self._said_in(episode))
+        answer = self.evaluator(episode, await self._said_in(episode))
         rating = arguments.evaluated(answer, self.redact)
-        with OWNER_LOCKS.hold(owner):  # not held while it is judged
-            episode = self._unjudged(owner, id)
+        async with OWNER_LOCKS.hold(owner):  # not held while it is judged
+            episode = await self._unjudged(owner, id)
             if episode is None or rating is None:
                 return
-            self.store.batch([put_op(rated(episode, rating).record)])
-        self._reflect_later(owner)
+            await self._batch([put_op(rated(episode, rating).record)])
+        await self._reflect_later(owner)
 
-    def _unjudged(self, owner: Owner, id: str) -> Episode | None:
-        item = self.store.batch([get_op(owner.namespace("episode"), id)])[0]
+    async def _unjudged(self, owner: Owner, id: str) -> Episode | None:
+        item = (await self._batch([get_op(owner.namespace("episode"), id)]))[0]
         episode = None if item is None else read_record(item)
         return episode if isinstance(episode, Episode) and episode.quality_score is None else None
 
-    def _said_in(self, episode: Episode) -> list[Message]:
+    async def _said_in(self, episode: Episode) -> list[Message]:
         """Return the messages of an episode's task that are kept."""
         if episode.thread_id is None:
             return []
         namespaces = [episode.owner.namespace("message")]
         of_thread = {"thread_id": episode.thread_id}
-        ops: list[Any] = [newest_op(namespaces[0], of_thread, ALL, self._hybrid)]
-        found = unexpired(self.store.batch(ops), self._expired)
+        ops: list[Any] = [NewestOp(namespaces[0], of_thread, ALL)]
+        found = unexpired(await self._batch(ops), self._expired)
         records = read_records(namespaces, found)
         return messages_of(episode, (r for r in records if isinstance(r, Message)))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 from langgraph_memory.chroma import search
@@ -25,14 +22,22 @@ from langgraph_memory.messages import (
 )
 from langgraph_memory.records import Owner, Receipt
 from langgraph_memory.sessions import Sessions
-from langgraph_memory.store import ErasingStore, Namespace, Overwritten, all_ops, lying_in
+from langgraph_memory.store import (
+    ErasingStore,
+    Namespace,
+    Overwritten,
+    all_ops,
+    every_item_op,
+    lying_in,
+)
+from langgraph_memory.twins import drive, to_its_end, twins
 
 
 class Erasing(Verbs):
     """`erase`."""
 
     @writes
-    def erase(
+    async def _erase(
         self,
         *,
         user: str | Sequence[str],
@@ -49,7 +54,7 @@ class Erasing(Verbs):
         seconds and one more for each thousand records).
 
         End the users' runs before: what a run writes afterwards is there again. If this fails, or
-        its process is killed, call it again.
+        its process is killed, call it again. `aerase` goes on to its end if it is cancelled.
 
         Args:
             user: Whose, or several users, who share the rewriting of the files.
@@ -71,7 +76,14 @@ class Erasing(Verbs):
                 "sessions= takes what open_sessions returns, or None to leave threads alone, got "
                 f"{type(sessions).__name__}"
             )
-        erasure = Erasure(owners, self._hybrid)
+        return await to_its_end(self._erase_all, owners, sessions, later)
+
+    erase, aerase = twins(_erase)
+
+    def _erase_all(
+        self, owners: Sequence[Owner], sessions: Sessions | None, later: bool
+    ) -> Receipt:
+        erasure = Erasure(owners)
         discard_work(erasure.users, self.store)
         for owner in owners:
             self._forget_waiting(owner)
@@ -87,22 +99,6 @@ class Erasing(Verbs):
         files = self._overwrite(erasure, sessions, later)
         return erasure.receipt((before, self._count_beside(owners)), files, _not_in_files(sessions))
 
-    @writes
-    async def aerase(
-        self,
-        *,
-        user: str | Sequence[str],
-        sessions: Sessions | None,
-        later: bool = False,
-    ) -> Receipt:
-        """Async form of `erase`, in a thread of its own; a cancelled one goes on to its end."""
-        # In the event loop's own threads it could wait for a task that waits for one of them.
-        thread = ThreadPoolExecutor(1, "langgraph-memory-erasing")
-        call = partial(self.erase, user=user, sessions=sessions, later=later)
-        erasing = thread.submit(call)
-        thread.shutdown(wait=False)
-        return await asyncio.wrap_future(erasing)
-
     # -- records --
 
     def _erase_records(self, erasure: Erasure, owner: Owner, *, marked: bool) -> None:
@@ -117,8 +113,8 @@ class Erasing(Verbs):
             if not ops:
                 break
             if marked:  # before what they stand for is gone
-                self._write(erasure.mark_ops(self._salt(), owner, items))
-            self._write(ops)
+                drive(self._write(erasure.mark_ops(self._salt(), owner, items)))
+            drive(self._write(ops))
         if (store := self._erasing_store) is not None:
             store.wipe(namespaces_of(owner, deletion), owner.id)
         erasure.ended(deletion)
@@ -135,7 +131,7 @@ class Erasing(Verbs):
         if found is not None:
             return salt_of(found)
         salt, op = new_salt()
-        self._write([op])
+        drive(self._write([op]))
         return salt
 
     def _delete_marks(self, owner: Owner) -> None:
@@ -144,12 +140,12 @@ class Erasing(Verbs):
         if found is None:
             return
         namespace = erased_namespace_of(salt_of(found), owner)
-        items: Any = self.store.batch(all_ops([namespace], self._hybrid))[0]
-        self._write(erased_delete_ops(lying_in(namespace, items)))
+        items: Any = self._adapted.batch(all_ops([namespace]))[0]
+        drive(self._write(erased_delete_ops(lying_in(namespace, items))))
 
     def _find_given(self, erasure: Erasure) -> None:
         listed = self._everybody()
-        erasure.saw_given(listed, self.store.batch(erasure.given_ops(listed)))
+        erasure.saw_given(listed, self._adapted.batch(erasure.given_ops(listed)))
 
     # -- threads --
 
@@ -174,7 +170,7 @@ class Erasing(Verbs):
         if (store := self._erasing_store) is not None:
             return store.count_beside([ns for ns in listed if not is_beside(ns, owners)])
         beside = [ns for ns in listed if is_beside(ns, owners)]
-        found: list[Any] = self.store.batch(all_ops(beside, hybrid=False))
+        found: list[Any] = self.store.batch([every_item_op(namespace) for namespace in beside])
         return sum(
             tuple(item.namespace) == namespace
             for namespace, items in zip(beside, found, strict=True)

@@ -26,12 +26,12 @@ from langgraph_memory.sessions import Session
 from langgraph_memory.store import (
     ALL,
     Namespace,
+    NewestOp,
     Overwritten,
     Sought,
     forgotten,
     forms_of,
     lying_in,
-    newest_op,
     pieces_of_text,
     pieces_of_vectors,
     read_record,
@@ -46,11 +46,9 @@ class Erasure:
 
     Args:
         owners: Whose records; users all of them.
-        hybrid: Whether the store takes `NewestOp`.
     """
 
     owners: Sequence[Owner]
-    hybrid: bool
     ids: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     given: dict[tuple[Owner, str], Note | Source] = field(default_factory=dict)
@@ -114,8 +112,7 @@ class Erasure:
     def given_ops(self, listed: Sequence[Namespace]) -> list[Any]:
         """Return the operations that bring what the users wrote in others' namespaces."""
         return [
-            newest_op(namespace, {name: user}, ALL, self.hybrid)
-            for namespace, name, user in self._asked(listed)
+            NewestOp(namespace, {name: user}, ALL) for namespace, name, user in self._asked(listed)
         ]
 
     def saw_given(self, listed: Sequence[Namespace], found: Sequence[Any]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from langgraph_memory.memory import arguments, retelling
@@ -15,13 +14,14 @@ from langgraph_memory.messages import forget_ops
 from langgraph_memory.records import TYPES, Owner, Receipt, writer
 from langgraph_memory.retrieval import receipt
 from langgraph_memory.store import Namespace, all_ops, read_records
+from langgraph_memory.twins import blocking, twins
 
 
 class Forgetting(Verbs):
     """`forget`."""
 
     @writes
-    def forget(
+    async def _forget(
         self,
         id: str | None = None,
         *,
@@ -60,68 +60,29 @@ class Forgetting(Verbs):
         text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
         owner = writer(user, project, agent)
         if everything:
-            self._forget_waiting(owner)
-        with ExitStack() as held:
-            for each in _touched(owner, user, sources):
-                held.enter_context(OWNER_LOCKS.hold(each))
-            if everything:
-                return self._forget_everything(owner)
-            namespaces = _looked_through(owner, user)
-            results = self.store.batch(all_ops(namespaces, self._hybrid))
-            records = read_records(namespaces, results)
-            gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
-            self._write(forget_ops(gone))
-        return receipt(gone, also)
-
-    @writes
-    async def aforget(
-        self,
-        id: str | None = None,
-        *,
-        user: str,
-        text: str | None = None,
-        source: str | Path | None = None,
-        sources: bool = False,
-        everything: bool = False,
-        project: str | None = None,
-        agent: str | None = None,
-    ) -> Receipt:
-        """Async form of `forget`."""
-        text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
-        owner = writer(user, project, agent)
-        if everything:
-            await asyncio.to_thread(self._forget_waiting, owner)
+            await blocking(self._forget_waiting, owner)
         async with AsyncExitStack() as held:
             for each in _touched(owner, user, sources):
-                await held.enter_async_context(OWNER_LOCKS.ahold(each))
+                await held.enter_async_context(OWNER_LOCKS.hold(each))
             if everything:
-                return await self._aforget_everything(owner)
+                return await self._forget_everything(owner)
             namespaces = _looked_through(owner, user)
-            results = await self.store.abatch(all_ops(namespaces, self._hybrid))
+            results = await self._batch(all_ops(namespaces))
             records = read_records(namespaces, results)
             gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
-            await self._awrite(forget_ops(gone))
+            await self._write(forget_ops(gone))
         return receipt(gone, also)
 
-    def _forget_everything(self, owner: Owner) -> Receipt:
-        deletion = Deletion(owner)
-        while True:
-            listed = self.store.batch([deletion.list_op])[0]
-            ops = deletion.delete_ops(deletion.items(self.store.batch(deletion.read_ops(listed))))
-            if not ops:
-                return deletion.receipt
-            self._write(ops)
+    forget, aforget = twins(_forget)
 
-    async def _aforget_everything(self, owner: Owner) -> Receipt:
+    async def _forget_everything(self, owner: Owner) -> Receipt:
         deletion = Deletion(owner)
         while True:
-            listed = (await self.store.abatch([deletion.list_op]))[0]
-            ops = deletion.delete_ops(
-                deletion.items(await self.store.abatch(deletion.read_ops(listed)))
-            )
+            listed = (await self._batch([deletion.list_op]))[0]
+            ops = deletion.delete_ops(deletion.items(await self._batch(deletion.read_ops(listed))))
             if not ops:
                 return deletion.receipt
-            await self._awrite(ops)
+            await self._write(ops)
 
 
 def _looked_through(owner: Owner, user: str) -> list[Namespace]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Hashable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
 from langgraph_memory.errors import LangGraphMemoryError
+from langgraph_memory.twins import Either
 
 _POLL_SECONDS = 0.002
 _LOOP_TIMEOUT_SECONDS = 10.0
@@ -42,36 +42,42 @@ class OwnerLocks:
                 lock = self._locks[owner] = _Lock()
             return lock
 
-    @contextmanager
-    def hold(self, owner: Hashable) -> Iterator[None]:
-        """Hold the owner's lock in this thread.
+    def hold(self, owner: Hashable) -> _Held:
+        """Hold the owner's lock for a block: `with` in a thread, `async with` in a verb.
 
         Raises:
             LangGraphMemoryError: If a thread that runs an event loop waits for one of its own
                 tasks, which cannot go on meanwhile.
         """
-        lock = self._lock(owner)
-        if not lock.acquire(timeout=self._loop_timeout if _in_event_loop() else -1):
+        return _Held(self._lock(owner), self._loop_timeout)
+
+
+class _Held:
+    """A lock for as long as a block takes; to give it back is never waited for."""
+
+    def __init__(self, lock: _Lock, loop_timeout: float) -> None:
+        self._lock, self._loop_timeout = lock, loop_timeout
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=self._loop_timeout if _in_event_loop() else -1):
             raise LangGraphMemoryError(
                 "a call in an event loop waits for another call of the same loop; "
                 "await the a-form (aremember, aedit, aforget) there"
             )
-        try:
-            yield
-        finally:
-            lock.release()
 
-    @asynccontextmanager
-    async def ahold(self, owner: Hashable) -> AsyncIterator[None]:
-        """Hold the owner's lock in this task; others of the loop go on."""
-        lock = self._lock(owner)
+    def __exit__(self, *raised: object) -> None:
+        self._lock.release()
+
+    async def __aenter__(self) -> None:
+        await Either(self.__enter__, self._acquired)
+
+    async def __aexit__(self, *raised: object) -> None:
+        self._lock.release()
+
+    async def _acquired(self) -> None:
         # An awaited acquire in a thread would hold the lock for good if it was cancelled.
-        while not lock.acquire(blocking=False):  # noqa: ASYNC110  # a thread may hold it
+        while not self._lock.acquire(blocking=False):  # noqa: ASYNC110  # a thread may hold it
             await asyncio.sleep(_POLL_SECONDS)
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 OWNER_LOCKS = OwnerLocks()

@@ -45,6 +45,7 @@ from langgraph_memory.notes import (
 )
 from langgraph_memory.records import Change, Episode, Kind, Message, Owner, check_id, writer
 from langgraph_memory.store import edit_op, put_op
+from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ class Turns(Episodes):
     """`log_turn`, `extract`, `pending`, and what the nodes call after each turn."""
 
     @writes
-    def log_turn(
+    async def _log_turn(
         self,
         messages: object,
         *,
@@ -92,57 +93,22 @@ class Turns(Episodes):
             mark_of=self._mark_of,
         )
         if episode is None:
-            return self._log(log)
-        with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
-            written = self._log(log, episode)
-        self._after_episode(episode)
+            return await self._log(log)
+        async with OWNER_LOCKS.hold(episode.owner):  # what is kept of its turn may be judged now
+            written = await self._log(log, episode)
+        await self._after_episode(episode)
         return written
 
-    def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
-        salt, *found = self.store.batch([salt_op(), *log.read_ops(), *_episode_op(episode)])
+    log_turn, alog_turn = twins(_log_turn)
+
+    async def _log(self, log: Log, episode: Episode | None = None) -> list[Message]:
+        salt, *found = await self._batch([salt_op(), *log.read_ops(), *_episode_op(episode)])
         if log.is_stale(found):
-            return self._log(log.anew(), episode)
-        erased = self._erased(salt, log.owner, log.ids)
+            return await self._log(log.anew(), episode)
+        erased = await self._erased(salt, log.owner, log.ids)
         written = log.records(found, self.clock(), self.redact, erased)
         edit = log.edit(written)
-        self._write(self._turn_ops(log.owner, written, edit, episode, found))
-        self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
-        return unexpired([written], self._expired)[0]
-
-    @writes
-    async def alog_turn(
-        self,
-        messages: object,
-        *,
-        user: str,
-        thread_id: str,
-        at: datetime | None = None,
-        episode: Episode | None = None,
-    ) -> list[Message]:
-        """Async form of `log_turn`."""
-        log = arguments.log(
-            messages,
-            user=user,
-            thread_id=thread_id,
-            at=at,
-            episode=episode,
-            mark_of=self._mark_of,
-        )
-        if episode is None:
-            return await self._alog(log)
-        async with OWNER_LOCKS.ahold(episode.owner):  # what is kept of its turn may be judged now
-            written = await self._alog(log, episode)
-        await self._aafter_episode(episode)
-        return written
-
-    async def _alog(self, log: Log, episode: Episode | None = None) -> list[Message]:
-        salt, *found = await self.store.abatch([salt_op(), *log.read_ops(), *_episode_op(episode)])
-        if log.is_stale(found):
-            return await self._alog(log.anew(), episode)
-        erased = await self._aerased(salt, log.owner, log.ids)
-        written = log.records(found, self.clock(), self.redact, erased)
-        edit = log.edit(written)
-        await self._awrite(self._turn_ops(log.owner, written, edit, episode, found))
+        await self._write(self._turn_ops(log.owner, written, edit, episode, found))
         self._marks.put(self._place(log.owner, log.thread_id), log.mark_after(edit, found))
         return unexpired([written], self._expired)[0]
 
@@ -165,19 +131,15 @@ class Turns(Episodes):
     def _place(self, owner: Owner, thread_id: str) -> Place:
         return Place(id(self.store), owner, thread_id)
 
-    def is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
+    async def _is_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
         """Whether somebody has deleted a message, so that no episode is to say what it said."""
         owner, ids = writer(user), message_ids(thread_id, message_id)
-        salt, *marks = self.store.batch([salt_op(), *mark_read_ops(owner, ids)])
-        return on_request(marks) or bool(self._erased(salt, owner, ids))
+        salt, *marks = await self._batch([salt_op(), *mark_read_ops(owner, ids)])
+        return on_request(marks) or bool(await self._erased(salt, owner, ids))
 
-    async def ais_forgotten(self, message_id: str, *, user: str, thread_id: str) -> bool:
-        """Async form of `is_forgotten`."""
-        owner, ids = writer(user), message_ids(thread_id, message_id)
-        salt, *marks = await self.store.abatch([salt_op(), *mark_read_ops(owner, ids)])
-        return on_request(marks) or bool(await self._aerased(salt, owner, ids))
+    is_forgotten, ais_forgotten = twins(_is_forgotten)
 
-    def _erased(self, salted: Any, owner: Owner, ids: Sequence[str]) -> Collection[str]:
+    async def _erased(self, salted: Any, owner: Owner, ids: Sequence[str]) -> Collection[str]:
         """Return which messages were erased with their user, by the ids of their records.
 
         Args:
@@ -187,19 +149,13 @@ class Turns(Episodes):
         """
         if salted is None or not ids:
             return ()
-        found = self.store.batch(erased_read_ops(salt_of(salted), owner, ids))
-        return erased_ids(ids, found)
-
-    async def _aerased(self, salted: Any, owner: Owner, ids: Sequence[str]) -> Collection[str]:
-        if salted is None or not ids:
-            return ()
-        found = await self.store.abatch(erased_read_ops(salt_of(salted), owner, ids))
+        found = await self._batch(erased_read_ops(salt_of(salted), owner, ids))
         return erased_ids(ids, found)
 
     # -- notes out of what was said --
 
     @writes
-    def extract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
+    async def _extract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
         """Extract notes from all that was said and not looked through yet.
 
         Whatever `every_n_turns` says; the nodes call the model by themselves.
@@ -219,36 +175,23 @@ class Turns(Episodes):
         _ = self._chat
         owner, thread = arguments.thread_of(user, thread_id)
         changes: list[Change] = []
-        for waiting in self._threads(owner, thread):
-            with THREAD_LOCKS.hold((owner, waiting.thread_id)):
-                while (left := self._thread(owner, waiting.thread_id)) is not None:
-                    changes += self._process(left.batch()).changes
+        for waiting in await self._threads(owner, thread):
+            async with THREAD_LOCKS.hold((owner, waiting.thread_id)):
+                while (left := await self._thread(owner, waiting.thread_id)) is not None:
+                    changes += (await self._process(left.batch())).changes
         return changes
 
-    @writes
-    async def aextract(self, *, user: str, thread_id: str | None = None) -> list[Change]:
-        """Async form of `extract`."""
-        _ = self._chat
-        owner, thread = arguments.thread_of(user, thread_id)
-        changes: list[Change] = []
-        for waiting in await self._athreads(owner, thread):
-            async with THREAD_LOCKS.ahold((owner, waiting.thread_id)):
-                while (left := await self._athread(owner, waiting.thread_id)) is not None:
-                    changes += (await self._aprocess(left.batch())).changes
-        return changes
+    extract, aextract = twins(_extract)
 
-    def pending(self, *, user: str) -> dict[str, int]:
+    async def _pending(self, *, user: str) -> dict[str, int]:
         """Return the turns of each thread from which notes are still to be extracted."""
-        threads = self._threads(writer(user))
+        threads = await self._threads(writer(user))
         return {thread.thread_id: thread.turns for thread in threads}
 
-    async def apending(self, *, user: str) -> dict[str, int]:
-        """Async form of `pending`."""
-        threads = await self._athreads(writer(user))
-        return {thread.thread_id: thread.turns for thread in threads}
+    pending, apending = twins(_pending)
 
     @writes
-    def process_turn(self, user: str, thread_id: str) -> Processed:
+    async def _process_turn(self, user: str, thread_id: str) -> Processed:
         """Extract notes if a thread has enough turns to do: what the nodes call after each turn.
 
         One batch at most, so that nobody waits long for what piled up. A model that fails is
@@ -257,91 +200,52 @@ class Turns(Episodes):
         if self._asker is None:
             return Processed()
         owner = writer(user)
-        with THREAD_LOCKS.hold((owner, thread_id)):
-            thread = self._thread(owner, thread_id)
+        async with THREAD_LOCKS.hold((owner, thread_id)):
+            thread = await self._thread(owner, thread_id)
             if thread is None or thread.turns < self.extracting.every_n_turns:
                 return Processed()
             try:
-                return self._process(thread.batch())
+                return await self._process(thread.batch())
             except ModelError as error:
                 return self._not_extracted(error)
 
-    @writes
-    async def aprocess_turn(self, user: str, thread_id: str) -> Processed:
-        """Async form of `process_turn`."""
-        if self._asker is None:
-            return Processed()
-        owner = writer(user)
-        async with THREAD_LOCKS.ahold((owner, thread_id)):
-            thread = await self._athread(owner, thread_id)
-            if thread is None or thread.turns < self.extracting.every_n_turns:
-                return Processed()
-            try:
-                return await self._aprocess(thread.batch())
-            except ModelError as error:
-                return self._not_extracted(error)
+    process_turn, aprocess_turn = twins(_process_turn)
 
     def _not_extracted(self, error: ModelError) -> Processed:
         said = self.redact(str(error))
         logger.warning("notes could not be extracted; the messages wait: %s", said)
         return Processed(usage=error.usage, error=error)
 
-    def _threads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
+    async def _threads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
         """Return the threads, or the one, in which there is something to do."""
-        found = self.store.batch(queue_ops(owner, self._hybrid, thread_id))
-        return queue(owner, unexpired(found, self._expired))
+        found = await self._ask(queue_ops(owner, thread_id))
+        unexpired(list(found.values()), self._expired)
+        return queue(owner, found)
 
-    async def _athreads(self, owner: Owner, thread_id: str | None = None) -> Sequence[Thread]:
-        found = await self.store.abatch(queue_ops(owner, self._hybrid, thread_id))
-        return queue(owner, unexpired(found, self._expired))
-
-    def _thread(self, owner: Owner, thread_id: str) -> Thread | None:
+    async def _thread(self, owner: Owner, thread_id: str) -> Thread | None:
         """Return a thread, if there is something to do in it."""
-        return next(iter(self._threads(owner, thread_id)), None)
+        return next(iter(await self._threads(owner, thread_id)), None)
 
-    async def _athread(self, owner: Owner, thread_id: str) -> Thread | None:
-        return next(iter(await self._athreads(owner, thread_id)), None)
-
-    def _process(self, batch: Batch) -> Processed:
+    async def _process(self, batch: Batch) -> Processed:
         """Extract the notes of a batch and write them, with the record that it is done."""
-        how, hybrid = self.extracting, self._hybrid
-        asked = self._chat.ask(
+        how = self.extracting
+        asked = await self._chat.ask(
             extraction_request(batch.messages, how.time_zone, batch.earlier),
             Extracted,
             partial(how.candidates, batch, redact=self.redact),
             how.retries,
         )
         draft = how.draft(batch, asked)
-        found = self.store.batch(draft.ops(hybrid))
-        ruled = self._rule(draft.pairs(found, hybrid, self._band))
-        with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
-            ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
-            found = self.store.batch(ops)
-            settled = draft.settle(found, hybrid, ruled, self.clock(), self.keep_messages)
-            self._write(settled.ops)
-        return settled.processed
-
-    async def _aprocess(self, batch: Batch) -> Processed:
-        """Async form of `_process`."""
-        how, hybrid = self.extracting, self._hybrid
-        asked = await self._chat.aask(
-            extraction_request(batch.messages, how.time_zone, batch.earlier),
-            Extracted,
-            partial(how.candidates, batch, redact=self.redact),
-            how.retries,
-        )
-        draft = how.draft(batch, asked)
-        found = await self.store.abatch(draft.ops(hybrid))
-        ruled = await self._arule(draft.pairs(found, hybrid, self._band))
-        async with OWNER_LOCKS.ahold(batch.owner):  # not held while a model is asked
-            ops = [*queue_ops(batch.owner, hybrid, batch.thread_id), *draft.ops(hybrid)]
-            found = await self.store.abatch(ops)
-            settled = draft.settle(found, hybrid, ruled, self.clock(), self.keep_messages)
-            await self._awrite(settled.ops)
+        found = await self._ask(draft.ops)
+        ruled = await self._rule(draft.pairs(found, self._band))
+        async with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
+            found = await self._ask(queue_ops(batch.owner, batch.thread_id) | draft.ops)
+            settled = draft.settle(found, ruled, self.clock(), self.keep_messages)
+            await self._write(settled.ops)
         return settled.processed
 
     @writes
-    def keep_proposed(
+    async def _keep_proposed(
         self,
         texts: Sequence[str],
         *,
@@ -368,61 +272,36 @@ class Turns(Episodes):
         Returns:
             What was done; nothing if the rules refuse all of them.
         """
-        hybrid, now = self._hybrid, self.clock()
+        now = self.clock()
         owner, author = writer(user, project, agent), check_id("user", user)
         draft = self.extracting.proposals(
             texts, owner, sources, now, kind=kind, slot=slot, author=author
         )
-        with OWNER_LOCKS.hold(owner):
-            changes = draft.changes(self.store.batch(draft.ops(hybrid)), hybrid)
+        async with OWNER_LOCKS.hold(owner):
+            changes = draft.changes(await self._ask(draft.ops))
             changes = signed(changes, author)
-            self._write(last_of_each(change_ops(changes)))
+            await self._write(last_of_each(change_ops(changes)))
         return changes
 
-    @writes
-    async def akeep_proposed(
-        self,
-        texts: Sequence[str],
-        *,
-        user: str,
-        sources: Sequence[str] = (),
-        kind: Kind = "fact",
-        slot: str | None = None,
-        project: str | None = None,
-        agent: str | None = None,
-    ) -> list[Change]:
-        """Async form of `keep_proposed`."""
-        hybrid, now = self._hybrid, self.clock()
-        owner, author = writer(user, project, agent), check_id("user", user)
-        draft = self.extracting.proposals(
-            texts, owner, sources, now, kind=kind, slot=slot, author=author
-        )
-        async with OWNER_LOCKS.ahold(owner):
-            changes = draft.changes(await self.store.abatch(draft.ops(hybrid)), hybrid)
-            changes = signed(changes, author)
-            await self._awrite(last_of_each(change_ops(changes)))
-        return changes
+    keep_proposed, akeep_proposed = twins(_keep_proposed)
 
     # -- in the background --
 
     @writes
-    def process_later(self, user: str, thread_id: str) -> None:
+    async def _process_later(self, user: str, thread_id: str) -> None:
         """Let a thread be processed in the background; turns that come together share a call."""
         key = Key(user, thread_id, id(self.store))
-        self._worker.submit(key, lambda: self._process_thread(user, thread_id))
+        work = partial(self._process_thread, user, thread_id)
+        await Either(self._worker.submit, self._worker.asubmit, key, work)
 
-    @writes
-    async def aprocess_later(self, user: str, thread_id: str) -> None:
-        """Async form of `process_later`."""
-        key = Key(user, thread_id, id(self.store))
-        await self._worker.asubmit(key, lambda: self._process_thread(user, thread_id))
+    process_later, aprocess_later = twins(_process_later)
 
     def _process_thread(self, user: str, thread_id: str) -> None:
         """Process all that piled up in a thread, batch by batch, until no model is asked."""
         while (done := self.process_turn(user, thread_id)).usage and done.error is None:
             pass
 
-    def flush(self, timeout: float | None = None) -> bool:
+    async def _flush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  # as waited for
         """Wait until the work in the background that there is now has ended.
 
         Args:
@@ -431,11 +310,9 @@ class Turns(Episodes):
         Returns:
             Whether it has ended. Work that failed has ended, and is in the log.
         """
-        return self._worker.flush(timeout)
+        return await Either(self._worker.flush, self._worker.aflush, timeout)
 
-    async def aflush(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  # as `flush`
-        """Async form of `flush`."""
-        return await self._worker.aflush(timeout)
+    flush, aflush = twins(_flush)
 
 
 def _episode_op(episode: Episode | None) -> list[GetOp]:

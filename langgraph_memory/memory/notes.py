@@ -29,13 +29,14 @@ from langgraph_memory.notes import (
     undone,
 )
 from langgraph_memory.records import Change, Kind, Note, check_id, writer
+from langgraph_memory.twins import twins
 
 
 class Notes(Verbs):
     """`remember`, `edit`, `pin`; `history`, `facts`, `undo`, `restore`; `approve`, `reject`."""
 
     @writes
-    def remember(
+    async def _remember(
         self,
         text: str,
         *,
@@ -87,52 +88,16 @@ class Notes(Verbs):
             now=self.clock(),
             redact=self.redact,
         )
-        with OWNER_LOCKS.hold(candidate.owner):
-            found = self.store.batch(neighbour_ops(candidate, self._hybrid))
+        async with OWNER_LOCKS.hold(candidate.owner):
+            found = await self._ask(neighbour_ops(candidate))
             changes = signed(reconciled(candidate, *neighbours(candidate, found)), candidate.author)
-            self._write(change_ops(changes))
+            await self._write(change_ops(changes))
         return changes[0]
 
-    @writes
-    async def aremember(
-        self,
-        text: str,
-        *,
-        user: str,
-        kind: Kind = "fact",
-        slot: str | None = None,
-        importance: float = 0.5,
-        pinned: bool = False,
-        metadata: Mapping[str, Any] | None = None,
-        aliases: Iterable[str] = (),
-        sources: Sequence[str] = (),
-        project: str | None = None,
-        agent: str | None = None,
-    ) -> Change:
-        """Async form of `remember`."""
-        candidate = arguments.note(
-            text,
-            user=user,
-            kind=kind,
-            slot=slot,
-            importance=importance,
-            pinned=pinned,
-            metadata=metadata,
-            aliases=aliases,
-            sources=sources,
-            project=project,
-            agent=agent,
-            now=self.clock(),
-            redact=self.redact,
-        )
-        async with OWNER_LOCKS.ahold(candidate.owner):
-            found = await self.store.abatch(neighbour_ops(candidate, self._hybrid))
-            changes = signed(reconciled(candidate, *neighbours(candidate, found)), candidate.author)
-            await self._awrite(change_ops(changes))
-        return changes[0]
+    remember, aremember = twins(_remember)
 
     @writes
-    def edit(
+    async def _edit(
         self,
         id: str,
         *,
@@ -176,77 +141,38 @@ class Notes(Verbs):
             aliases=aliases,
             redact=self.redact,
         )
-        with OWNER_LOCKS.hold(owner):
-            found = self.store.batch(edit_ops(owner, id, changes, self._hybrid))
+        async with OWNER_LOCKS.hold(owner):
+            found = await self._ask(edit_ops(owner, id, changes))
             change = edited(edited_note(id, found), changes, self.clock(), editor)
             refuse_duplicate(change, found)
-            self._write(change_ops([change]))
+            await self._write(change_ops([change]))
         return change
 
-    @writes
-    async def aedit(
-        self,
-        id: str,
-        *,
-        user: str,
-        text: str | None = None,
-        kind: Kind | None = None,
-        importance: float | None = None,
-        pinned: bool | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        aliases: Iterable[str] | None = None,
-        project: str | None = None,
-        agent: str | None = None,
-    ) -> Change:
-        """Async form of `edit`."""
-        owner, editor = writer(user, project, agent), check_id("user", user)
-        changes = arguments.edits(
-            text=text,
-            kind=kind,
-            importance=importance,
-            pinned=pinned,
-            metadata=metadata,
-            aliases=aliases,
-            redact=self.redact,
-        )
-        async with OWNER_LOCKS.ahold(owner):
-            found = await self.store.abatch(edit_ops(owner, id, changes, self._hybrid))
-            change = edited(edited_note(id, found), changes, self.clock(), editor)
-            refuse_duplicate(change, found)
-            await self._awrite(change_ops([change]))
-        return change
+    edit, aedit = twins(_edit)
 
     # -- what became of notes --
 
-    def history(
+    async def _history(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> list[Note]:
         """Return all versions of a note, oldest first; none if there is no such note.
 
         Each says from when until when it held, and for what reason it was made.
         """
-        return history_of(id, self._notes(writer(user, project, agent)))
+        return history_of(id, await self._notes(writer(user, project, agent)))
 
-    async def ahistory(
-        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> list[Note]:
-        """Async form of `history`."""
-        return history_of(id, await self._anotes(writer(user, project, agent)))
+    history, ahistory = twins(_history)
 
-    def facts(
+    async def _facts(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, str]:
         """Return what is known for each slot, such as `{"home city": "Lives in Rosario"}`."""
-        return facts(self._notes(writer(user, project, agent)), self.clock())
+        return facts(await self._notes(writer(user, project, agent)), self.clock())
 
-    async def afacts(
-        self, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> dict[str, str]:
-        """Async form of `facts`."""
-        return facts(await self._anotes(writer(user, project, agent)), self.clock())
+    facts, afacts = twins(_facts)
 
     @writes
-    def restore(
+    async def _restore(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Make a version active again: `a1b2@1`, or `a1b2` for a note that was put away.
@@ -257,17 +183,12 @@ class Notes(Verbs):
             RecordNotFoundError: If the user has no such version.
             ConfigurationError: If it is active or proposed, or another note took its place.
         """
-        return self._decide(writer(user, project, agent), _by(user, restored, id))
+        return await self._decide(writer(user, project, agent), _by(user, restored, id))
+
+    restore, arestore = twins(_restore)
 
     @writes
-    async def arestore(
-        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> Change:
-        """Async form of `restore`."""
-        return await self._adecide(writer(user, project, agent), _by(user, restored, id))
-
-    @writes
-    def undo(
+    async def _undo(
         self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Take back what a change did.
@@ -288,17 +209,12 @@ class Notes(Verbs):
             ConfigurationError: If the change was undone already, the note was changed since, or
                 another note took the place of what would come back.
         """
-        return self._decide(writer(user, project, agent), _by(user, undone, change_id))
+        return await self._decide(writer(user, project, agent), _by(user, undone, change_id))
+
+    undo, aundo = twins(_undo)
 
     @writes
-    async def aundo(
-        self, change_id: str, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> Change:
-        """Async form of `undo`."""
-        return await self._adecide(writer(user, project, agent), _by(user, undone, change_id))
-
-    @writes
-    def pin(
+    async def _pin(
         self,
         id: str,
         *,
@@ -312,23 +228,12 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no active note with this id.
         """
-        return self.edit(id, user=user, pinned=pinned, project=project, agent=agent)
+        return await self._edit(id, user=user, pinned=pinned, project=project, agent=agent)
+
+    pin, apin = twins(_pin)
 
     @writes
-    async def apin(
-        self,
-        id: str,
-        *,
-        user: str,
-        pinned: bool = True,
-        project: str | None = None,
-        agent: str | None = None,
-    ) -> Change:
-        """Async form of `pin`."""
-        return await self.aedit(id, user=user, pinned=pinned, project=project, agent=agent)
-
-    @writes
-    def approve(
+    async def _approve(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Let a proposed note count, as if it were remembered now.
@@ -338,17 +243,12 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no proposed note with this id.
         """
-        return self._decide(writer(user, project, agent), _by(user, approved, id))
+        return await self._decide(writer(user, project, agent), _by(user, approved, id))
+
+    approve, aapprove = twins(_approve)
 
     @writes
-    async def aapprove(
-        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> Change:
-        """Async form of `approve`."""
-        return await self._adecide(writer(user, project, agent), _by(user, approved, id))
-
-    @writes
-    def reject(
+    async def _reject(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Change:
         """Put a proposed note away; it is archived, and can be proposed again with `undo`.
@@ -356,14 +256,9 @@ class Notes(Verbs):
         Raises:
             RecordNotFoundError: If the user has no proposed note with this id.
         """
-        return self._decide(writer(user, project, agent), _by(user, rejected, id))
+        return await self._decide(writer(user, project, agent), _by(user, rejected, id))
 
-    @writes
-    async def areject(
-        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> Change:
-        """Async form of `reject`."""
-        return await self._adecide(writer(user, project, agent), _by(user, rejected, id))
+    reject, areject = twins(_reject)
 
 
 def _by(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import iscoroutinefunction
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.twins import Steps
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,20 +36,13 @@ def check_writable(memory: ReadOnly, what: str) -> None:
         )
 
 
-def writes(verb: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
-    """Let a verb, sync or async, refuse a memory that is only read."""
-    if iscoroutinefunction(verb):
-
-        @wraps(verb)
-        async def averb(memory: M, *args: P.args, **kwargs: P.kwargs) -> Any:
-            check_writable(memory, verb.__name__)
-            return await verb(memory, *args, **kwargs)
-
-        return cast(Callable[Concatenate[M, P], R], averb)
+def writes(verb: Callable[Concatenate[M, P], Steps[R]]) -> Callable[Concatenate[M, P], Steps[R]]:
+    """Let a verb refuse a memory that is only read."""
+    name = verb.__name__.removeprefix("_")
 
     @wraps(verb)
-    def checked(memory: M, *args: P.args, **kwargs: P.kwargs) -> R:
-        check_writable(memory, verb.__name__)
-        return verb(memory, *args, **kwargs)
+    async def checked(memory: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        check_writable(memory, name)
+        return await verb(memory, *args, **kwargs)
 
-    return cast(Callable[Concatenate[M, P], R], checked)
+    return checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from langgraph.store.base import GetOp
 
@@ -30,7 +30,6 @@ from langgraph_memory.retrieval import (
     Question,
     Ranking,
     Recalled,
-    arerank,
     counts,
     lesson_ops,
     recalled_from,
@@ -39,6 +38,7 @@ from langgraph_memory.retrieval import (
     with_lessons,
 )
 from langgraph_memory.store import get_op, read_record
+from langgraph_memory.twins import twins
 
 
 class ListOptions(TypedDict, total=False):
@@ -57,7 +57,7 @@ class ListOptions(TypedDict, total=False):
 class Reading(Verbs):
     """`recall`, `list`, `get`, `count`."""
 
-    def recall(
+    async def _recall(
         self,
         query: str,
         *,
@@ -112,68 +112,21 @@ class Reading(Verbs):
             **self._reader,
         )
         ranking = self._ranking
-        answers = self._answers(question, ranking)
+        answers = await self._answers(question, ranking)
         while (narrowed := question.narrowed(answers)) is not None:
-            question, answers = narrowed, self._answers(narrowed, ranking)
+            question, answers = narrowed, await self._answers(narrowed, ranking)
         recalled = recalled_from(question, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
-            recalled = rerank(self.reranker, recalled)
+            recalled = await rerank(self.reranker, recalled)
         asked: list[GetOp] = []
         while (ops := lesson_ops(recalled)) and ops != asked:
-            recalled, asked = with_found(recalled, self.store.batch(ops)), ops
+            recalled, asked = with_found(recalled, await self._batch(ops)), ops
         return with_lessons(recalled, as_of, self.clock())
 
-    async def arecall(
-        self,
-        query: str,
-        *,
-        user: str,
-        project: str | None = None,
-        agent: str | None = None,
-        types: Sequence[RecordType] | None = None,
-        kinds: Sequence[Kind] | None = None,
-        filter: Mapping[str, Any] | None = None,
-        limit: int = 10,
-        min_relevance: float | None = None,
-        as_of: datetime | None = None,
-        thread_id: str | None = None,
-        known: Collection[str] = (),
-    ) -> Recalled:
-        """Async form of `recall`."""
-        question = arguments.question(
-            query,
-            user=user,
-            project=project,
-            agent=agent,
-            types=types,
-            kinds=kinds,
-            filter=filter,
-            limit=limit,
-            min_relevance=min_relevance,
-            as_of=as_of,
-            thread_id=thread_id,
-            known=known,
-            **self._reader,
-        )
-        ranking = self._ranking
-        answers = await self._aanswers(question, ranking)
-        while (narrowed := question.narrowed(answers)) is not None:
-            question, answers = narrowed, await self._aanswers(narrowed, ranking)
-        recalled = recalled_from(question, answers, ranking, as_of or self.clock())
-        if self.reranker is not None:
-            recalled = await arerank(self.reranker, recalled)
-        asked: list[GetOp] = []
-        while (ops := lesson_ops(recalled)) and ops != asked:
-            recalled, asked = with_found(recalled, await self.store.abatch(ops)), ops
-        return with_lessons(recalled, as_of, self.clock())
+    recall, arecall = twins(_recall)
 
-    def _answers(self, question: Question, ranking: Ranking) -> Answers:
-        asked = question.ops(ranking, self._hybrid, self._searches)
-        return dict(zip(asked, self.store.batch(list(asked.values())), strict=True))
-
-    async def _aanswers(self, question: Question, ranking: Ranking) -> Answers:
-        asked = question.ops(ranking, self._hybrid, self._searches)
-        return dict(zip(asked, await self.store.abatch(list(asked.values())), strict=True))
+    async def _answers(self, question: Question, ranking: Ranking) -> Answers:
+        return await self._ask(question.ops(ranking))
 
     @property
     def _reader(self) -> dict[str, Any]:
@@ -187,36 +140,7 @@ class Reading(Verbs):
             "redact": self.redact,
         }
 
-    @overload
-    def list(
-        self,
-        *,
-        user: str,
-        types: Sequence[Literal["note"]] = ("note",),
-        **options: Unpack[ListOptions],
-    ) -> builtins.list[Note]: ...
-
-    @overload
-    def list(
-        self, *, user: str, types: Sequence[Literal["message"]], **options: Unpack[ListOptions]
-    ) -> builtins.list[Message]: ...
-
-    @overload
-    def list(
-        self, *, user: str, types: Sequence[Literal["episode"]], **options: Unpack[ListOptions]
-    ) -> builtins.list[Episode]: ...
-
-    @overload
-    def list(
-        self, *, user: str, types: Sequence[Literal["document"]], **options: Unpack[ListOptions]
-    ) -> builtins.list[Document]: ...
-
-    @overload
-    def list(
-        self, *, user: str, types: Sequence[RecordType], **options: Unpack[ListOptions]
-    ) -> builtins.list[Record]: ...
-
-    def list(
+    async def _list(
         self,
         *,
         user: str,
@@ -247,83 +171,94 @@ class Reading(Verbs):
         """
         choice = arguments.choice(types, kinds, contains, filter, status, limit, offset, self.zone)
         namespaces = arguments.namespaces(writer(user, project, agent), types)
-        return choice.of(self._records(namespaces))[offset : offset + limit]
+        return choice.of(await self._records(namespaces))[offset : offset + limit]
 
-    @overload
-    async def alist(
-        self,
-        *,
-        user: str,
-        types: Sequence[Literal["note"]] = ("note",),
-        **options: Unpack[ListOptions],
-    ) -> builtins.list[Note]: ...
+    if TYPE_CHECKING:  # the class of the records depends on `types`
 
-    @overload
-    async def alist(
-        self, *, user: str, types: Sequence[Literal["message"]], **options: Unpack[ListOptions]
-    ) -> builtins.list[Message]: ...
+        @overload
+        def list(
+            self,
+            *,
+            user: str,
+            types: Sequence[Literal["note"]] = ("note",),
+            **options: Unpack[ListOptions],
+        ) -> builtins.list[Note]: ...
 
-    @overload
-    async def alist(
-        self, *, user: str, types: Sequence[Literal["episode"]], **options: Unpack[ListOptions]
-    ) -> builtins.list[Episode]: ...
+        @overload
+        def list(
+            self, *, user: str, types: Sequence[Literal["message"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Message]: ...
 
-    @overload
-    async def alist(
-        self, *, user: str, types: Sequence[Literal["document"]], **options: Unpack[ListOptions]
-    ) -> builtins.list[Document]: ...
+        @overload
+        def list(
+            self, *, user: str, types: Sequence[Literal["episode"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Episode]: ...
 
-    @overload
-    async def alist(
-        self, *, user: str, types: Sequence[RecordType], **options: Unpack[ListOptions]
-    ) -> builtins.list[Record]: ...
+        @overload
+        def list(
+            self, *, user: str, types: Sequence[Literal["document"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Document]: ...
 
-    async def alist(
-        self,
-        *,
-        user: str,
-        types: Sequence[RecordType] = ("note",),
-        kinds: Sequence[Kind] | None = None,
-        contains: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        status: str | None = "active",
-        limit: int = 100,
-        offset: int = 0,
-        project: str | None = None,
-        agent: str | None = None,
-    ) -> Sequence[Record]:
-        """Async form of `list`."""
-        choice = arguments.choice(types, kinds, contains, filter, status, limit, offset, self.zone)
-        namespaces = arguments.namespaces(writer(user, project, agent), types)
-        return choice.of(await self._arecords(namespaces))[offset : offset + limit]
+        @overload
+        def list(
+            self, *, user: str, types: Sequence[RecordType], **options: Unpack[ListOptions]
+        ) -> builtins.list[Record]: ...
 
-    def get(
+        def list(self, **asked: Any) -> Any:
+            """Return records, newest first."""
+
+        @overload
+        async def alist(
+            self,
+            *,
+            user: str,
+            types: Sequence[Literal["note"]] = ("note",),
+            **options: Unpack[ListOptions],
+        ) -> builtins.list[Note]: ...
+
+        @overload
+        async def alist(
+            self, *, user: str, types: Sequence[Literal["message"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Message]: ...
+
+        @overload
+        async def alist(
+            self, *, user: str, types: Sequence[Literal["episode"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Episode]: ...
+
+        @overload
+        async def alist(
+            self, *, user: str, types: Sequence[Literal["document"]], **options: Unpack[ListOptions]
+        ) -> builtins.list[Document]: ...
+
+        @overload
+        async def alist(
+            self, *, user: str, types: Sequence[RecordType], **options: Unpack[ListOptions]
+        ) -> builtins.list[Record]: ...
+
+        async def alist(self, **asked: Any) -> Any:
+            """Async form of `list`."""
+
+    else:
+        list, alist = twins(_list)
+
+    async def _get(
         self, id: str, *, user: str, project: str | None = None, agent: str | None = None
     ) -> Record | None:
         """Return one record of the user, or of a project or agent, or `None`."""
-        found = self.store.batch(_get_ops(writer(user, project, agent), id))
+        found = await self._batch(_get_ops(writer(user, project, agent), id))
         return _got(id, unexpired([found], self._expired)[0])
 
-    async def aget(
-        self, id: str, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> Record | None:
-        """Async form of `get`."""
-        found = await self.store.abatch(_get_ops(writer(user, project, agent), id))
-        return _got(id, unexpired([found], self._expired)[0])
+    get, aget = twins(_get)
 
-    def count(
+    async def _count(
         self, *, user: str, project: str | None = None, agent: str | None = None
     ) -> dict[str, int]:
         """Return how many records of each type there are; of notes, the active ones."""
         namespaces = arguments.namespaces(writer(user, project, agent))
-        return counts(self._records(namespaces))
+        return counts(await self._records(namespaces))
 
-    async def acount(
-        self, *, user: str, project: str | None = None, agent: str | None = None
-    ) -> dict[str, int]:
-        """Async form of `count`."""
-        namespaces = arguments.namespaces(writer(user, project, agent))
-        return counts(await self._arecords(namespaces))
+    count, acount = twins(_count)
 
 
 def _get_ops(owner: Owner, id: str) -> Sequence[GetOp]:

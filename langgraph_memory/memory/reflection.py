@@ -26,6 +26,7 @@ from langgraph_memory.memory.locks import OWNER_LOCKS, THREAD_LOCKS
 from langgraph_memory.memory.read_only import writes
 from langgraph_memory.records import Change, Episode, Owner
 from langgraph_memory.store import read_records
+from langgraph_memory.twins import Either, drive, twins
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class Reflecting(Verbs):
     """`reflect`, and what is called after each episode."""
 
     @writes
-    def reflect(self, *, user: str, since: datetime | None = None) -> list[Change]:
+    async def _reflect(self, *, user: str, since: datetime | None = None) -> list[Change]:
         """Draw lessons from all episodes that were not looked at yet.
 
         A lesson is a note of kind `lesson` whose sources are the episodes that it comes from; it is
@@ -56,87 +57,55 @@ class Reflecting(Verbs):
         _ = self._chat
         owner, moment = arguments.unreflected(user, since)
         changes: list[Change] = []
-        with THREAD_LOCKS.hold(_lock(owner)):
-            for episodes in reflection_batches(self._unreflected(owner, moment)):
-                changes += self._reflect(owner, episodes)
+        async with THREAD_LOCKS.hold(_lock(owner)):
+            for episodes in reflection_batches(await self._unreflected(owner, moment)):
+                changes += await self._reflect_on(owner, episodes)
         return changes
 
-    @writes
-    async def areflect(self, *, user: str, since: datetime | None = None) -> list[Change]:
-        """Async form of `reflect`."""
-        _ = self._chat
-        owner, moment = arguments.unreflected(user, since)
-        changes: list[Change] = []
-        async with THREAD_LOCKS.ahold(_lock(owner)):
-            for episodes in reflection_batches(await self._aunreflected(owner, moment)):
-                changes += await self._areflect(owner, episodes)
-        return changes
+    reflect, areflect = twins(_reflect)
 
-    def _unreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
-        found = self.store.batch([unreflected_op(owner, self._hybrid)])
+    async def _unreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
+        found = await self._batch([unreflected_op(owner)])
         records = read_records([owner.namespace("episode")], found)
         return unreflected((r for r in records if isinstance(r, Episode)), since)
 
-    async def _aunreflected(self, owner: Owner, since: datetime | None = None) -> list[Episode]:
-        found = await self.store.abatch([unreflected_op(owner, self._hybrid)])
-        records = read_records([owner.namespace("episode")], found)
-        return unreflected((r for r in records if isinstance(r, Episode)), since)
-
-    def _reflect(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
+    async def _reflect_on(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
         """Draw the lessons of some episodes, and write them with the record that it is done."""
-        how, hybrid, now = self.extracting, self._hybrid, self.clock()
+        how, now = self.extracting, self.clock()
         read = partial(lessons, episodes=episodes, now=now, redact=self.redact)
-        asked = self._chat.ask(reflection_request(episodes), Reflected, read, how.retries)
+        asked = await self._chat.ask(reflection_request(episodes), Reflected, read, how.retries)
         drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
-        found = self.store.batch(drawn.draft.ops(hybrid))
-        ruled = self._rule(drawn.draft.pairs(found, hybrid, self._band))
-        with OWNER_LOCKS.hold(owner):  # not held while a model is asked
-            found = self.store.batch(drawn.ops(hybrid))
-            settled = drawn.settle(found, hybrid, ruled, now)
-            self._write(settled.ops)
-        return list(settled.changes)
-
-    async def _areflect(self, owner: Owner, episodes: Sequence[Episode]) -> list[Change]:
-        """Async form of `_reflect`."""
-        how, hybrid, now = self.extracting, self._hybrid, self.clock()
-        read = partial(lessons, episodes=episodes, now=now, redact=self.redact)
-        asked = await self._chat.aask(reflection_request(episodes), Reflected, read, how.retries)
-        drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
-        found = await self.store.abatch(drawn.draft.ops(hybrid))
-        ruled = await self._arule(drawn.draft.pairs(found, hybrid, self._band))
-        async with OWNER_LOCKS.ahold(owner):  # not held while a model is asked
-            found = await self.store.abatch(drawn.ops(hybrid))
-            settled = drawn.settle(found, hybrid, ruled, now)
-            await self._awrite(settled.ops)
+        found = await self._ask(drawn.draft.ops)
+        ruled = await self._rule(drawn.draft.pairs(found, self._band))
+        async with OWNER_LOCKS.hold(owner):  # not held while a model is asked
+            found = await self._ask(drawn.ops)
+            settled = drawn.settle(found, ruled, now)
+            await self._write(settled.ops)
         return list(settled.changes)
 
     # -- in the background --
 
-    def _reflect_later(self, owner: Owner) -> None:
+    async def _reflect_later(self, owner: Owner) -> None:
         """Let it be seen in the background whether there is enough to reflect on."""
         if (work := self._reflection_of(owner)) is not None:
-            self._worker.submit(*work)
-
-    async def _areflect_later(self, owner: Owner) -> None:
-        """Async form of `_reflect_later`."""
-        if (work := self._reflection_of(owner)) is not None:
-            await self._worker.asubmit(*work)
+            await Either(self._worker.submit, self._worker.asubmit, *work)
 
     def _reflection_of(self, owner: Owner) -> tuple[Key, Work] | None:
         """Return what is to be done in the background, where that is wanted."""
         if self._asker is None or self.reflect_every is None:
             return None
         key = Key(owner.id, "", id(self.store), "reflection")
-        return key, partial(self._reflect_if_due, owner, self.reflect_every)
+        every = self.reflect_every
+        return key, lambda: drive(self._reflect_if_due(owner, every))
 
-    def _reflect_if_due(self, owner: Owner, every: int) -> None:
+    async def _reflect_if_due(self, owner: Owner, every: int) -> None:
         """Draw lessons, with one question to the model, if enough episodes wait or one failed."""
-        with THREAD_LOCKS.hold(_lock(owner)):
-            new = self._unreflected(owner)
+        async with THREAD_LOCKS.hold(_lock(owner)):
+            new = await self._unreflected(owner)
             if not is_due(new, every):
                 return
             try:
-                self._reflect(owner, new[:PER_CALL])
+                await self._reflect_on(owner, new[:PER_CALL])
             except ModelError as error:
                 said = self.redact(str(error))
                 logger.warning("no lessons could be drawn; the episodes wait: %s", said)

@@ -7,9 +7,8 @@ read goes back to the model with what was wrong with it.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from langgraph_memory.errors import ConfigurationError, ModelError
 from langgraph_memory.models.json_answers import UnreadableAnswer, text_of_answer
+from langgraph_memory.twins import Either, blocking
 
 T = TypeVar("T")
 
@@ -67,14 +67,14 @@ class Asker:
     _resolved: ChatModel | None = field(default=None, init=False)
     _way: _Way = field(default=_Way(), init=False)
 
-    def ask(
+    async def ask(
         self,
         messages: Sequence[BaseMessage],
         schema: type[BaseModel],
         read: Callable[[object], T],
         retries: int,
     ) -> Asked[T]:
-        """Ask until an answer can be read.
+        """Ask until an answer can be read; for both forms, see `twins`.
 
         Args:
             messages: The question.
@@ -86,64 +86,9 @@ class Asker:
             ModelError: If no attempt succeeded; the last error is its cause.
             ConfigurationError: If there is no such model.
         """
-        attempts = self._attempts(self.resolve(), messages, schema, read, retries)
-        try:
-            model, request = next(attempts)
-            while True:
-                answer: object
-                try:
-                    answer = model.invoke(request, _config(schema))
-                except Exception as error:  # noqa: BLE001  # whatever a provider's client raises
-                    answer = error
-                model, request = attempts.send(answer)
-        except StopIteration as done:
-            asked: Asked[T] = done.value
-            return asked
-
-    async def aask(
-        self,
-        messages: Sequence[BaseMessage],
-        schema: type[BaseModel],
-        read: Callable[[object], T],
-        retries: int,
-    ) -> Asked[T]:
-        """Async form of `ask`."""
         if self._resolved is None:
-            await asyncio.to_thread(self.resolve)  # imports the provider's client
-        attempts = self._attempts(self.resolve(), messages, schema, read, retries)
-        try:
-            model, request = next(attempts)
-            while True:
-                answer: object
-                try:
-                    answer = await model.ainvoke(request, _config(schema))
-                except Exception as error:  # noqa: BLE001  # whatever a provider's client raises
-                    answer = error
-                model, request = attempts.send(answer)
-        except StopIteration as done:
-            asked: Asked[T] = done.value
-            return asked
-
-    def resolve(self) -> ChatModel:
-        """Return the model; one that was given by name is made at first use.
-
-        Raises:
-            ConfigurationError: If LangChain knows no such model, or it lacks a package or a key.
-        """
-        if self._resolved is None:
-            self._resolved = _named(self.model) if isinstance(self.model, str) else self.model
-        return self._resolved
-
-    def _attempts(
-        self,
-        model: ChatModel,
-        messages: Sequence[BaseMessage],
-        schema: type[BaseModel],
-        read: Callable[[object], T],
-        retries: int,
-    ) -> Generator[tuple[Runnable[Any, Any], list[BaseMessage]], object, Asked[T]]:
-        """Yield whom to ask what, and be sent the answer or the error that was raised."""
-        way = self._way
+            await blocking(self.resolve)  # imports the provider's client
+        model, way = self.resolve(), self._way
         usage: dict[str, int] = {"calls": 0}
         shown: list[BaseMessage] = []
         failure: Exception | None = None
@@ -151,15 +96,14 @@ class Asker:
             asked = _cold(model) if way.cold else model
             structured = _structured(asked, schema) if way.structured else None
             request = list(messages) if structured else _in_words(messages, schema)
-            answer = yield structured or asked, [*request, *shown]
             usage["calls"] += 1
-            if isinstance(answer, Exception):
-                failure = answer
-                way = way.after(answer)
-                if _will_recur(answer):
+            try:
+                answer = _raw(await _invoke(structured or asked, [*request, *shown], schema))
+            except Exception as error:  # noqa: BLE001  # whatever a provider's client raises
+                failure, way = error, way.after(error)
+                if _will_recur(error):
                     self._way = way
                 continue
-            answer = _raw(answer)
             _count(usage, answer)
             try:
                 return Asked(read(answer), usage)
@@ -171,6 +115,27 @@ class Asker:
             usage,
         ) from failure
 
+    def resolve(self) -> ChatModel:
+        """Return the model; one that was given by name is made at first use.
+
+        Raises:
+            ConfigurationError: If LangChain knows no such model, or it lacks a package or a key.
+        """
+        if self._resolved is None:
+            self._resolved = _named(self.model) if isinstance(self.model, str) else self.model
+        return self._resolved
+
+
+def _invoke(
+    model: Runnable[Any, Any], request: list[BaseMessage], schema: type[BaseModel]
+) -> Either[Any]:
+    # The run's own stream of tokens is the user's, and its cost is that of the task.
+    config: RunnableConfig = {
+        "tags": [TAG_NOSTREAM, TAG_MEMORY],
+        "run_name": schema.__name__,
+    }
+    return Either(model.invoke, model.ainvoke, request, config)
+
 
 def _will_recur(error: Exception) -> bool:
     """Whether asking in this way again will fail again.
@@ -180,11 +145,6 @@ def _will_recur(error: Exception) -> bool:
     """
     refused = getattr(error, "status_code", None) in _REFUSED
     return refused or isinstance(error, ValidationError)
-
-
-def _config(schema: type[BaseModel]) -> RunnableConfig:
-    # The run's own stream of tokens is the user's, and its cost is that of the task.
-    return {"tags": [TAG_NOSTREAM, TAG_MEMORY], "run_name": schema.__name__}
 
 
 def _named(name: str) -> ChatModel:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from langgraph_memory.errors import ConfigurationError, EmbedderMismatchError
 from langgraph_memory.models.universal import UniversalSentenceEncoder
 from langgraph_memory.text import replace_surrogates
+from langgraph_memory.twins import Either, twins
 
 Vectors = NDArray[np.float32]
 """An array of shape `(texts, dimensions)`, every row of length 1."""
@@ -136,23 +137,19 @@ class Embedder:
         if isinstance(self.embeddings, UniversalSentenceEncoder):
             self.embeddings.load()
 
-    def embed(self, documents: Sequence[str], queries: Sequence[str]) -> tuple[Vectors, Vectors]:
+    async def _embed(
+        self, documents: Sequence[str], queries: Sequence[str]
+    ) -> tuple[Vectors, Vectors]:
         """Embed texts to store and texts to look for."""
-        made = self.embeddings.embed_documents(_clean(documents)) if documents else []
-        asked = [self.embeddings.embed_query(text) for text in _clean(queries)]
+        by, made = self.embeddings, []
+        if documents:
+            made = await Either(by.embed_documents, by.aembed_documents, _clean(documents))
+        asked = [await Either(by.embed_query, by.aembed_query, text) for text in _clean(queries)]
         stored = self._checked(made, len(documents), self.fingerprint.dims)
         dims = self.fingerprint.dims or (stored.shape[1] if len(stored) else None)
         return stored, self._checked(asked, len(queries), dims)
 
-    async def aembed(
-        self, documents: Sequence[str], queries: Sequence[str]
-    ) -> tuple[Vectors, Vectors]:
-        """Async form of `embed`."""
-        made = await self.embeddings.aembed_documents(_clean(documents)) if documents else []
-        asked = [await self.embeddings.aembed_query(text) for text in _clean(queries)]
-        stored = self._checked(made, len(documents), self.fingerprint.dims)
-        dims = self.fingerprint.dims or (stored.shape[1] if len(stored) else None)
-        return stored, self._checked(asked, len(queries), dims)
+    embed, aembed = twins(_embed)
 
     def _checked(self, rows: Sequence[Sequence[float]], expected: int, dims: int | None) -> Vectors:
         if not expected:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
-from langgraph.store.base import PutOp, SearchOp
+from langgraph.store.base import PutOp
 
 from langgraph_memory.errors import ModelError
 from langgraph_memory.messages import retire_ops
@@ -36,9 +36,9 @@ from langgraph_memory.store import (
     ALL,
     HybridOp,
     Match,
+    NewestOp,
     Scores,
     Searched,
-    newest_op,
     put_op,
     read_record,
 )
@@ -185,50 +185,46 @@ class Draft:
 
     # -- what is there already --
 
-    def ops(self, hybrid: bool) -> list[Any]:
-        """Return what has to be read before the notes can be placed among those that are there."""
-        return [op for note in self.notes for op in self._ops(note, hybrid)]
+    @property
+    def ops(self) -> dict[Any, Any]:
+        """What has to be read before the notes can be placed among those that are there."""
+        return {
+            (place, name): op
+            for place, note in enumerate(self.notes)
+            for name, op in self._ops(note).items()
+        }
 
-    def _ops(self, note: Note, hybrid: bool) -> list[Any]:
+    def _ops(self, note: Note) -> dict[str, Any]:
         namespace = note.owner.namespace("note")
         query = str(note.to_value()["search_text"])
-        lookups = neighbour_ops(note, hybrid)
-        searches: list[Any] = []
+        ops = neighbour_ops(note)
         for status in self._statuses:
             filter = {**self.among, "status": status}
-            if hybrid:
-                searches.append(HybridOp((namespace,), query, _ByMeaning(), filter, NEIGHBOURS))
-            else:
-                searches.append(SearchOp(namespace, query=query, filter=filter, limit=NEIGHBOURS))
+            ops[f"near {status}"] = HybridOp((namespace,), query, _ByMeaning(), filter, NEIGHBOURS)
         if self.review:
-            proposed = {**self.among, "status": "proposed"}
-            searches.append(newest_op(namespace, proposed, ALL, hybrid))
-        return [*lookups, *searches]
+            ops["proposed"] = NewestOp(namespace, {**self.among, "status": "proposed"}, ALL)
+        return ops
 
     @property
     def _statuses(self) -> tuple[Status, ...]:
         return ("active", "proposed") if self.review else ("active",)
 
-    def neighbours(
-        self, found: Sequence[Any], hybrid: bool
-    ) -> tuple[list[list[Neighbour]], set[str]]:
+    def neighbours(self, found: Mapping[Any, Any]) -> tuple[list[list[Neighbour]], set[str]]:
         """Return, of what `ops` found, the notes near each note, and the ids that are taken."""
         near: list[list[Neighbour]] = []
         taken: set[str] = set()
-        at = 0
-        for note in self.notes:
-            results = found[at : at + len(self._ops(note, hybrid))]
-            at += len(results)
+        for place, note in enumerate(self.notes):
             ids = candidate_ids(note)
-            taken |= {id for id, item in zip(ids, results, strict=False) if item is not None}
-            near.append(self._near(note, [item for items in results[len(ids) :] for item in items]))
+            taken |= {id for id in ids if found[place, id] is not None}
+            lists = [found[place, name] for name in self._ops(note) if name not in ids]
+            near.append(self._near(note, [item for items in lists for item in items]))
         return near, taken
 
     def _near(self, note: Note, items: Sequence[Any]) -> list[Neighbour]:
         namespace = note.owner.namespace("note")
         found: dict[str, Neighbour] = {}
         for each in items:
-            item, cosine = each, (getattr(each, "score", None) or 0.0)
+            item, cosine = each, 0.0
             if isinstance(each, Match):
                 item, cosine = each.item, each.scores["relevance"]
             if tuple(item.namespace) != namespace:
@@ -239,20 +235,19 @@ class Draft:
                 found[record.id] = Neighbour(record, max(cosine, known.cosine if known else 0.0))
         return list(found.values())
 
-    def pairs(self, found: Sequence[Any], hybrid: bool, band: Band) -> list[Pair]:
+    def pairs(self, found: Mapping[Any, Any], band: Band) -> list[Pair]:
         """Return the pairs of notes about which a model has to be asked."""
-        return pairs(self.notes, self.neighbours(found, hybrid)[0], band)
+        return pairs(self.notes, self.neighbours(found)[0], band)
 
     # -- the end --
 
-    def changes(self, found: Sequence[Any], hybrid: bool) -> list[Change]:
+    def changes(self, found: Mapping[Any, Any]) -> list[Change]:
         """Decide what becomes of the notes without asking a model, from what `ops` found."""
-        return plan_batch(self.notes, *self.neighbours(found, hybrid))
+        return plan_batch(self.notes, *self.neighbours(found))
 
     def settle(
         self,
-        found: Sequence[Any],
-        hybrid: bool,
+        found: Mapping[Any, Any],
         ruled: Ruled,
         now: datetime,
         keep_messages: bool = True,
@@ -260,15 +255,14 @@ class Draft:
         """Decide what the batch does to the memory.
 
         Args:
-            found: What `queue_ops` of its thread, and then `ops`, found.
-            hybrid: As for `ops`.
+            found: What `queue_ops` of its thread, and `ops`, found.
             ruled: What a model said of `pairs`.
             now: The present moment.
             keep_messages: Whether the messages stay when this is done.
         """
         usage = total(self.usage, ruled.usage)
-        near, taken = self.neighbours(found[2:], hybrid)
-        waiting = {m.id: m for t in queue(self.batch.owner, found[:2]) for m in t.messages}
+        near, taken = self.neighbours(found)
+        waiting = {m.id: m for t in queue(self.batch.owner, found) for m in t.messages}
         # Somebody else did the others meanwhile, or they were forgotten, or edited.
         processed = [m for m in self.batch.messages if _is_as_read(m, waiting.get(m.id))]
         ids = tuple(message.id for message in processed)

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from langgraph_memory.records import Message, Owner, RecordType
-from langgraph_memory.store import ALL, lying_in, newest_op, read_record, said_at
+from langgraph_memory.store import ALL, NewestOp, lying_in, read_record, said_at
 from langgraph_memory.text import approximate_tokens
 
 MAX_TOKENS = 6_000
@@ -79,18 +79,15 @@ class Thread:
         return turns
 
 
-def queue_ops(owner: Owner, hybrid: bool, thread_id: str | None = None) -> list[Any]:
-    """Return the operations that bring what `queue` needs, of one thread or of all."""
+def queue_ops(owner: Owner, thread_id: str | None = None) -> dict[Any, Any]:
+    """Return the operations that bring what `queue` needs, of one thread or of all, by type."""
     filter = None if thread_id is None else {"thread_id": thread_id}
-    return [newest_op(owner.namespace(type), filter, ALL, hybrid) for type in _TYPES]
+    return {type: NewestOp(owner.namespace(type), filter, ALL) for type in _TYPES}
 
 
-def queue(owner: Owner, found: Sequence[Any]) -> list[Thread]:
+def queue(owner: Owner, found: Mapping[Any, Any]) -> list[Thread]:
     """Return the threads in which there is something to do, the one that waits longest first."""
-    namespaces = [owner.namespace(type) for type in _TYPES]
-    said, done = (
-        lying_in(namespace, items) for namespace, items in zip(namespaces, found, strict=True)
-    )
+    said, done = (lying_in(owner.namespace(type), found[type]) for type in _TYPES)
     named: dict[str, str] = {}
     for item in sorted(done, key=lambda item: str(item.value["created_at"])):
         named |= dict.fromkeys(item.value.get("messages") or (), str(item.value["created_at"]))

@@ -12,55 +12,50 @@ from langgraph_memory.notes.reconciliation import candidate_ids, kept_version
 from langgraph_memory.records import Change, Note, Owner, check_record_id, slot_digest, text_digest
 from langgraph_memory.store import (
     ALL,
+    NewestOp,
     get_op,
-    newest_op,
     put_op,
     read_notes,
     read_record,
-    read_records,
 )
 
 
-def neighbour_ops(candidate: Note, hybrid: bool) -> list[Any]:
-    """Return what has to be read before a note can be remembered."""
+def neighbour_ops(candidate: Note) -> dict[str, Any]:
+    """Return what has to be read before a note can be remembered, by what it is."""
     namespace = candidate.owner.namespace("note")
     digests = {"text_digest": text_digest(candidate.kind, candidate.text)}
     if candidate.slot is not None:
         digests["slot_digest"] = slot_digest(candidate.slot)
-    return [
-        *(get_op(namespace, id) for id in candidate_ids(candidate)),
-        *(
-            newest_op(namespace, {name: digest, "status": "active"}, ALL, hybrid)
-            for name, digest in digests.items()
-        ),
-    ]
+    return {id: get_op(namespace, id) for id in candidate_ids(candidate)} | {
+        name: NewestOp(namespace, {name: digest, "status": "active"}, ALL)
+        for name, digest in digests.items()
+    }
 
 
-def neighbours(candidate: Note, found: Sequence[Any]) -> tuple[list[Note], set[str]]:
+def neighbours(candidate: Note, found: Mapping[str, Any]) -> tuple[list[Note], set[str]]:
     """Return the notes that `neighbour_ops` found, and which of the candidate's ids are taken."""
-    ids = candidate_ids(candidate)
-    taken = {id for id, item in zip(ids, found, strict=False) if item is not None}
-    lists = found[len(ids) :]
+    taken = {id for id in candidate_ids(candidate) if found[id] is not None}
+    lists = [found[name] for name in ("text_digest", "slot_digest") if name in found]
     namespace = candidate.owner.namespace("note")
     return read_notes([namespace] * len(lists), lists), taken
 
 
-def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any], hybrid: bool) -> list[Any]:
-    """Return what has to be read before a note can be edited."""
+def edit_ops(owner: Owner, id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what has to be read before a note can be edited, by what it is."""
     namespace = owner.namespace("note")
-    ops: list[Any] = [get_op(namespace, check_record_id(id))]
+    ops: dict[str, Any] = {"note": get_op(namespace, check_record_id(id))}
     if "text" in changes or "kind" in changes:
-        ops.append(newest_op(namespace, {"status": "active"}, ALL, hybrid))
+        ops["active"] = NewestOp(namespace, {"status": "active"}, ALL)
     return ops
 
 
-def edited_note(id: str, found: Sequence[Any]) -> Note:
+def edited_note(id: str, found: Mapping[str, Any]) -> Note:
     """Return the note that `edit_ops` found.
 
     Raises:
         RecordNotFoundError: If there is no active note with this id.
     """
-    record = None if found[0] is None else read_record(found[0])
+    record = None if found["note"] is None else read_record(found["note"])
     if not isinstance(record, Note) or record.status != "active":
         raise RecordNotFoundError(
             f"there is no active note with the id {id!r} here; one of a project or an agent is "
@@ -69,7 +64,7 @@ def edited_note(id: str, found: Sequence[Any]) -> Note:
     return record
 
 
-def refuse_duplicate(change: Change, found: Sequence[Any]) -> None:
+def refuse_duplicate(change: Change, found: Mapping[str, Any]) -> None:
     """Refuse an edit that would make two notes of one.
 
     Raises:
@@ -77,8 +72,7 @@ def refuse_duplicate(change: Change, found: Sequence[Any]) -> None:
     """
     new = change.record
     digest = text_digest(new.kind, new.text)
-    for other in read_records([new.owner.namespace("note")] * len(found[1:]), found[1:]):
-        assert isinstance(other, Note)
+    for other in read_notes([new.owner.namespace("note")], [found.get("active", ())]):
         if other.id != new.id and text_digest(other.kind, other.text) == digest:
             raise ConfigurationError(f"the note {other.id!r} says this already: {new.text!r}")
 

@@ -18,7 +18,7 @@ from langgraph_memory.retrieval.query import Answers, Question
 from langgraph_memory.retrieval.query_rewriting import Rewrite, Rewriter
 from langgraph_memory.retrieval.ranking import Quotas, Ranking, recency
 from langgraph_memory.retrieval.recalled import Hit, Recalled
-from langgraph_memory.retrieval.reranking import arerank, rerank
+from langgraph_memory.retrieval.reranking import rerank
 from langgraph_memory.retrieval.results import lesson_ops, recalled_from, with_found, with_lessons
 from langgraph_memory.retrieval.scoring import Asker
 from langgraph_memory.retrieval.thresholds import Floors

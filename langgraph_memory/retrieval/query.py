@@ -1,7 +1,6 @@
-"""What a recall asks of a store: no I/O of its own. `findings` is what is made of the answers.
+"""What a recall asks of a store: no I/O of its own. `results` is what is made of the answers.
 
-A store with `supports_hybrid` searches by meaning and by words at once, and gives further lists out
-of the same scores. Any other LangGraph store searches by meaning, and gives all that it has.
+Each type is searched by meaning and by words at once, and gives further lists of the same scores.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from langgraph.store.base import SearchOp
-
 from langgraph_memory.records import TYPES, Owner, RecordType
 from langgraph_memory.retrieval.ranking import Ranking
 from langgraph_memory.retrieval.scoring import Asker, ranker_of
@@ -21,9 +18,9 @@ from langgraph_memory.store import (
     Best,
     ExtendedFilter,
     HybridOp,
+    NewestOp,
     Ranker,
     lying_in,
-    newest_op,
     value_filter,
 )
 
@@ -75,25 +72,24 @@ class Question:
     hidden: frozenset[str] = frozenset()
     """Editions of documents that do not hold, and are left out."""
 
-    def ops(self, ranking: Ranking, hybrid: bool, searches: bool = True) -> dict[Asked, Any]:
+    def ops(self, ranking: Ranking) -> dict[Asked, Any]:
         """Return the operations to put to the store, as one batch.
 
         Args:
             ranking: How relevance is made.
-            hybrid: Whether the store takes our own operations.
-            searches: Whether a store that does not can search by meaning.
         """
-        asked = self._hybrid(ranking) if hybrid else self._foreign(searches)
-        # LangGraph's own stores do not all compare times; what is later is left out anyway.
-        other = {} if self.as_of is None or not hybrid else {"created_at": {"$lte": self._moment}}
+        asked = self._searches(ranking)
+        other: dict[str, Any] = {}
+        if self.as_of is not None:
+            other["created_at"] = {"$lte": self._moment}
         if self.asker.thread_id is not None:
             other["thread_id"] = {"$ne": self.asker.thread_id}
         for type in ("message", "episode"):
             namespace = self.owners[0].namespace(type)
-            newest = newest_op(namespace, other, _RECENT_WINDOW, hybrid, "created_at")
+            newest = NewestOp(namespace, other, _RECENT_WINDOW, "created_at")
             asked[Asked("newest", type)] = newest
         for owner in self.owners:
-            source = newest_op(owner.namespace("source"), None, ALL, hybrid)
+            source = NewestOp(owner.namespace("source"), None, ALL)
             asked[Asked("source", "source", owner)] = source
         return asked
 
@@ -157,7 +153,7 @@ class Question:
             return (Best("stated", STATEMENTS, self._held(type)),)
         return ()
 
-    def _hybrid(self, ranking: Ranking) -> dict[Asked, Any]:
+    def _searches(self, ranking: Ranking) -> dict[Asked, Any]:
         limit = self.enough if self.expired is None else self.enough + _EXPIRED
         asked: dict[Asked, Any] = {}
         for type in self.ranked_types:
@@ -170,21 +166,6 @@ class Question:
                 self.also(type),
             )
         return asked
-
-    def _foreign(self, searches: bool) -> dict[Asked, Any]:
-        limit = _WIDE if searches and not self.hidden else ALL
-        found: dict[Asked, Any] = {
-            Asked("search", type, owner): SearchOp(
-                owner.namespace(type), query=self.query, limit=limit, refresh_ttl=False
-            )
-            for type in self.searched_types
-            for owner in self.owners
-        }
-        active = {"status": "active"} if self.as_of is None else None
-        for owner in self.owners:
-            notes = newest_op(owner.namespace("note"), active, ALL, hybrid=False)
-            found[Asked("newest", "note", owner)] = notes
-        return found
 
     # -- filters --
 

@@ -5,7 +5,6 @@ Only the nodes rewrite: `recall` asks what it is given.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from langgraph_memory.models import REWRITING, Asker, ChatModel, UnreadableAnswer, items_of
+from langgraph_memory.twins import blocking, twins
 
 Rewrite = Callable[[str], str | Sequence[str]]
 """From what the user said (after the answer before it, where it says little by itself) to what is
@@ -46,21 +46,17 @@ class Rewriter:
         is_model = isinstance(given, str) or hasattr(given, "invoke")
         return cls(Asker(given) if is_model else given)  # type: ignore[arg-type]  # told apart above
 
-    def rewrite(self, query: str) -> list[str]:
+    async def _rewrite(self, query: str) -> list[str]:
         """Return what to ask instead of a query.
 
         Raises:
             ValueError: If that is nothing; a function may raise anything, a model `ModelError`.
         """
         if isinstance(self.by, Asker):
-            return self.by.ask(_request(query), Rewritten, _read, retries=0).value
-        return _checked(self.by(query))
+            return (await self.by.ask(_request(query), Rewritten, _read, retries=0)).value
+        return _checked(await blocking(self.by, query))
 
-    async def arewrite(self, query: str) -> list[str]:
-        """Async form of `rewrite`."""
-        if isinstance(self.by, Asker):
-            return (await self.by.aask(_request(query), Rewritten, _read, retries=0)).value
-        return _checked(await asyncio.to_thread(self.by, query))
+    rewrite, arewrite = twins(_rewrite)
 
 
 def _request(query: str) -> list[BaseMessage]:

@@ -19,6 +19,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from langgraph_memory.models import TAG_MEMORY
 from langgraph_memory.retrieval.recalled import Hit, Recalled
+from langgraph_memory.twins import Either
 
 logger = logging.getLogger(__name__)
 
@@ -29,26 +30,20 @@ _UNSTREAMED: RunnableConfig = {"tags": [TAG_NOSTREAM, TAG_MEMORY]}  # a model th
 _PLACE = "hit"  # in the metadata of a document: which hit it shows
 
 
-def rerank(reranker: BaseDocumentCompressor, recalled: Recalled) -> Recalled:
-    """Return what was recalled, its hits in the order of a reranker; as it was if that fails."""
+async def rerank(reranker: BaseDocumentCompressor, recalled: Recalled) -> Recalled:
+    """Return what was recalled, its hits in the order of a reranker; as it was if that fails.
+
+    For both forms: see `twins`.
+    """
     if len(recalled.hits) < 2:
         return recalled
+    asking = _asking(reranker, recalled)
     try:
-        ranked = _asking(reranker, recalled).invoke(_shown(recalled.hits), _UNSTREAMED)
+        ranked = await Either(asking.invoke, asking.ainvoke, _shown(recalled.hits), _UNSTREAMED)
         return replace(recalled, hits=_reordered(recalled.hits, ranked))
-    except Exception as error:  # noqa: BLE001  # whatever a model or its service raises
-        return _as_it_was(recalled, error)
-
-
-async def arerank(reranker: BaseDocumentCompressor, recalled: Recalled) -> Recalled:
-    """Async form of `rerank`."""
-    if len(recalled.hits) < 2:
+    except Exception as error:  # whatever a model or its service raises
+        logger.warning("hits could not be reranked; their order stays", exc_info=error)
         return recalled
-    try:
-        ranked = await _asking(reranker, recalled).ainvoke(_shown(recalled.hits), _UNSTREAMED)
-        return replace(recalled, hits=_reordered(recalled.hits, ranked))
-    except Exception as error:  # noqa: BLE001  # as above
-        return _as_it_was(recalled, error)
 
 
 def _asking(
@@ -63,11 +58,6 @@ def _asking(
         return await reranker.acompress_documents(documents, recalled.query)
 
     return RunnableLambda(ask, aask, name="rerank")
-
-
-def _as_it_was(recalled: Recalled, error: Exception) -> Recalled:
-    logger.warning("hits could not be reranked; their order stays", exc_info=error)
-    return recalled
 
 
 def _shown(hits: Sequence[Hit]) -> list[Shown]:

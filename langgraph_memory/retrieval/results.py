@@ -1,7 +1,7 @@
 """What a store's answers to a recall come to: three degrees, the profile, the last session. No I/O.
 
 Known is what belongs to a type of which the best record reaches its floor; perhaps is the best of
-what lies below. What another store than ours brings up is ranked by `foreign`.
+what lies below.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from langgraph_memory.records import Episode, Message, Note, Owner, Record, Reco
 from langgraph_memory.retrieval.query import Answers, Asked, Question
 from langgraph_memory.retrieval.ranking import Evidence, Ranking, distinct
 from langgraph_memory.retrieval.recalled import Hit, Recalled
-from langgraph_memory.store import Found, Match, get_op, lying_in, ranked, read_record, said_at
+from langgraph_memory.store import Found, Match, get_op, lying_in, read_record, said_at
 from langgraph_memory.text import is_courtesy, wording
 
 RECENT_MESSAGES = 6
@@ -104,32 +104,7 @@ class _Findings:
         search = self.answers.get(Asked("search", type))
         if search is not None:
             unexpired([search, *search.also], self.question.expired)
-            return cast("Found[Match]", search)
-        return self._ranked(type)
-
-    def _ranked(self, type: RecordType) -> Found[Match] | None:
-        """Rank what a store brought up that does not take our own operations."""
-        asked, similarities = self.question, {}
-        items: dict[tuple[Any, ...], Any] = {}
-        for (what, of, owner), each in self.answers.items():
-            if of != type or what not in ("search", "newest"):
-                continue
-            owners = asked.owners[:1] if owner is None else (owner,)
-            for item in chain.from_iterable(lying_in(o.namespace(type), each) for o in owners):
-                name = (item.namespace, item.key)
-                items.setdefault(name, item)
-                if what == "search":
-                    similarities[name] = item.score or 0.0
-        [listed] = unexpired([list(items.values())], asked.expired)
-        if not listed:
-            return None
-        return ranked(
-            listed,
-            [similarities.get((item.namespace, item.key)) for item in listed],
-            asked.ranker(type, self.ranking),
-            asked.pushed_down(type) or {},
-            asked.also(type),
-        )
+        return cast("Found[Match] | None", search)
 
     def _known(
         self, types: Sequence[RecordType], searched: Mapping[RecordType, Found[Match]]

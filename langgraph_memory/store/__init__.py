@@ -1,8 +1,8 @@
 """The contract with a LangGraph store: operations, filters, items, records in them."""
 
+from langgraph_memory.store.adapter import adapted
 from langgraph_memory.store.erasing import ErasingStore, Overwritten, Sought, forms_of
 from langgraph_memory.store.filters import ExtendedFilter, check_filter, matches
-from langgraph_memory.store.foreign import ranked
 from langgraph_memory.store.items import (
     Address,
     Namespace,
@@ -32,11 +32,11 @@ from langgraph_memory.store.records import (
     edit_op,
     edits_in,
     edits_read_op,
+    every_item_op,
     forgotten,
     get_op,
     kept_metadata,
     lying_in,
-    newest_op,
     owners_of,
     put_op,
     read_notes,

@@ -1,4 +1,4 @@
-"""Two operations that `BaseStore` has no word for; a store with `supports_hybrid` takes them.
+"""Two operations that `BaseStore` has no word for; `adapted` makes every store take them.
 
 They stand in a batch beside LangGraph's own, so that all that a recall reads comes with one call.
 Where records lie, they pass over unreadable ones (`sound`); LangGraph's own bring all.

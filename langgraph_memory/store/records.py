@@ -1,8 +1,7 @@
 """Records to operations of a store, and a store's answers to records.
 
-A store with `supports_hybrid` gives the newest items of exactly one namespace; of any other
-LangGraph store all items under it are asked for, and those of other namespaces are passed over: a
-store may take a namespace for a prefix of another, or a label for a pattern.
+What lies in other namespaces than the one that was asked for is passed over: a store may take it
+for a prefix of another, or a label for a pattern.
 """
 
 from __future__ import annotations
@@ -86,27 +85,9 @@ def edit_op(owner: Owner, name: str) -> PutOp:
     return PutOp(forgotten(owner.namespace("message")), _EDITS, {"name": name}, index=False)
 
 
-def batches(ops: Sequence[PutOp], hybrid: bool) -> Iterator[Sequence[PutOp]]:
-    """Return operations in batches of `CHUNK` at most.
-
-    LangGraph's `InMemoryStore` refuses a batch in which two texts are equal: for stores that are
-    not ours such a batch is split.
-    """
-    batch: list[PutOp] = []
-    texts: set[str] = set()
-    for op in ops:
-        own = set() if hybrid else _embedded(op)
-        if len(batch) == CHUNK or texts & own:
-            yield batch
-            batch, texts = [], set()
-        batch.append(op)
-        texts |= own
-    if batch:
-        yield batch
-
-
-def _embedded(op: PutOp) -> set[str]:
-    return {op.value[field] for field in op.index or ()} if op.value is not None else set()
+def batches(ops: Sequence[PutOp]) -> Iterator[Sequence[PutOp]]:
+    """Yield operations in batches of `CHUNK` at most."""
+    yield from (ops[at : at + CHUNK] for at in range(0, len(ops), CHUNK))
 
 
 def value_filter(filter: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,22 +118,19 @@ def _stored(condition: Any) -> Any:
     return condition
 
 
-def newest_op(
-    namespace: Namespace,
-    filter: dict[str, Any] | None,
-    limit: int,
-    hybrid: bool,
-    by: str | None = None,
-) -> NewestOp | SearchOp:
-    """Return the operation that brings the newest items of a namespace, or all if it must."""
-    if hybrid:
-        return NewestOp(namespace, filter, limit, by)
-    return SearchOp(namespace, filter=filter, limit=ALL, refresh_ttl=False)
+def every_item_op(namespace: Namespace, filter: dict[str, Any] | None = None) -> SearchOp:
+    """Return the operation of LangGraph's that brings all items below a namespace, readable or not.
+
+    Args:
+        namespace: Where they lie; a store may bring others, too.
+        filter: What they are equal to.
+    """
+    return SearchOp(namespace, filter, ALL, refresh_ttl=False)
 
 
-def all_ops(namespaces: Sequence[Namespace], hybrid: bool) -> list[Any]:
+def all_ops(namespaces: Sequence[Namespace]) -> list[NewestOp]:
     """Return the operations that bring all items of some namespaces."""
-    return [newest_op(namespace, None, ALL, hybrid) for namespace in namespaces]
+    return [NewestOp(namespace, limit=ALL) for namespace in namespaces]
 
 
 def read_record(item: Any) -> Record | None:

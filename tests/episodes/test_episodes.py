@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -120,28 +119,23 @@ def test_steps_are_joined(kept: str, later: str, both: str) -> None:
     assert merged_episode(episode(approach=kept), episode(approach=later)).approach == both
 
 
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-async def test_a_turn_logged_again_keeps_its_time_and_its_judgement(
-    tmp_path: Path, asynchronous: bool
+def test_a_turn_logged_again_keeps_its_time_and_its_judgement(
+    tmp_path: Path,
 ) -> None:
-    async def call(name: str, *args: Any, **options: Any) -> Any:
-        result = getattr(memory, f"a{name}" if asynchronous else name)(*args, **options)
-        return await result if inspect.isawaitable(result) else result
-
     with Memory(ChromaStore(tmp_path, embed=HashingEmbeddings()), clock=lambda: now) as memory:
         now = NOW
-        first: Episode = await call("log_episode", "Ship it", token_cost=7, **TURN)
-        await call("rate_episode", first.id, 0.9, user="ana", outcome="success", notes="quick")
+        first: Episode = memory.log_episode("Ship it", token_cost=7, **TURN)
+        memory.rate_episode(first.id, 0.9, user="ana", outcome="success", notes="quick")
         now = NOW + timedelta(hours=1)
-        again = await call("log_episode", "Ship it", approach="By courier", duration_ms=5, **TURN)
-        assert await call("get", first.id, user="ana") == again
+        again = memory.log_episode("Ship it", approach="By courier", duration_ms=5, **TURN)
+        assert memory.get(first.id, user="ana") == again
         assert (again.created_at, again.outcome, again.quality_score) == (NOW, "success", 0.9)
         assert (again.notes, again.approach) == ("quick", "By courier")
         assert (again.token_cost, again.duration_ms) == (7, 5)
         turn = episode(id=first.id, thread_id="t", token_cost=9)
         said = [("user", "Ship it, please, to Rosario.")]
-        await call("log_turn", said, user="ana", thread_id="t", episode=turn)
-        kept = await call("get", first.id, user="ana")
+        memory.log_turn(said, user="ana", thread_id="t", episode=turn)
+        kept = memory.get(first.id, user="ana")
         assert kept == replace(again, token_cost=9)
 
 

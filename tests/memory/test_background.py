@@ -238,6 +238,7 @@ def test_work_may_ask_for_work() -> None:
     assert sorted(done) == ["first again", "second", "third"]
 
 
+@pytest.mark.parametrize("prefix", ["", "a"])
 async def test_close_finishes_the_work_and_then_closes_the_store(prefix: str) -> None:
     store = ChromaStore.in_memory(embed=HashingEmbeddings())
     kept: list[str] = []
@@ -442,7 +443,7 @@ PRELUDE = """
     import langgraph_memory.memory.background
     from langgraph_memory import ChromaStore, Memory
     from langgraph_memory.testing import HashingEmbeddings
-    from langgraph_memory.notes.extraction_batch import Processed
+    from langgraph_memory.notes import Processed
 
     def say(*words):
         # In one system call: two memories' threads may print at once.

@@ -403,7 +403,7 @@ async def test_a_sync_call_that_would_block_its_own_event_loop_for_good_is_an_er
 async def test_a_sync_call_in_an_event_loop_is_not_stopped_by_another_users_call() -> None:
     """So many that with locks which owners share some would meet."""
     locks = OwnerLocks(loop_timeout=0.05)
-    async with locks.ahold(Owner("user", "ana")):
+    with locks.hold(Owner("user", "ana")):
         for number in range(5_000):
             with locks.hold(Owner("user", f"u{number}")):
                 pass

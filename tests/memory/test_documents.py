@@ -21,10 +21,12 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Document, Memory, Source
+from langgraph_memory.documents.documents import Replacement
 from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreError
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from langgraph_memory.text.escaping import CLOSE, OPEN
+from langgraph_memory.twins import drive
 
 if TYPE_CHECKING:
     from tests.conftest import Verbs
@@ -390,20 +392,20 @@ async def test_what_was_interrupted_is_forgotten_too(
             assert gone.counts == {"document": BATCH}
         case _:
             memory.add_document("Whole.", source="c.md", user="ana")
-            memory._remove_leftovers(Owner("user", "ana"))
+            drive(memory._remove_leftovers(Owner("user", "ana")))
             assert memory.forget(source="c.md", user="ana").counts["document"] == 1
     assert in_store(memory, "ana") == set()
 
 
-async def test_leftovers_are_removed_async_too(chroma_memory: Memory, clock: ManualClock) -> None:
+def test_leftovers_that_somebody_may_be_writing_stay(
+    chroma_memory: Memory, clock: ManualClock
+) -> None:
     with pytest.raises(Interruption):
-        await chroma_memory.aadd_document(
-            parts("x"), source="b.md", user="ana", on_progress=interrupted
-        )
-    await chroma_memory._aremove_leftovers(Owner("user", "ana"))
-    assert len(in_store(chroma_memory, "ana")) == 1  # somebody may be writing it
+        chroma_memory.add_document(parts("x"), source="b.md", user="ana", on_progress=interrupted)
+    drive(chroma_memory._remove_leftovers(Owner("user", "ana")))
+    assert len(in_store(chroma_memory, "ana")) == 1
     clock.advance(hours=2)
-    await chroma_memory._aremove_leftovers(Owner("user", "ana"))
+    drive(chroma_memory._remove_leftovers(Owner("user", "ana")))
     assert in_store(chroma_memory, "ana") == set()
 
 
@@ -483,10 +485,15 @@ def test_processes_that_share_a_server_never_tear_a_source(schedule: list[int]) 
             assert len(words_of(documents)) == 1
 
 
+def _read(memory: Memory, replacement: Replacement) -> dict[str, Any]:
+    ops = replacement.read_ops
+    return dict(zip(ops, memory.store.batch(list(ops.values())), strict=True))
+
+
 def steps(memory: Memory, text: str) -> Iterator[None]:
     """Replace a source as `add_document` does, two rows at a time, without its lock."""
     replacement = memory._replacement(text, "a.md", "ana", None, None, language=None, metadata=None)
-    while ops := replacement.next_ops(memory.store.batch(replacement.read_ops(hybrid=False))):
+    while ops := replacement.next_ops(_read(memory, replacement)):
         yield
         for start in range(0, len(ops), 2):
             memory.store.batch(ops[start : start + 2])
@@ -553,7 +560,6 @@ import os, signal, sys
 from pathlib import Path
 from langgraph_memory import ChromaStore, Memory
 from langgraph_memory.store import records
-from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings
 
 class Killed(ChromaStore):

@@ -34,13 +34,19 @@ from langgraph_memory import (
     RecordNotFoundError,
 )
 from langgraph_memory.memory.locks import OWNER_LOCKS
-from langgraph_memory.store.records import batches, put_op
+from langgraph_memory.store import adapted, put_op
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests.conftest import Verbs, in_memory_with_index
 from tests.graph.graphs import as_user, nodes, noting, say, tasks
 
 LONG = 30.0
 SECRET = "sk-proj-abcdefghijklmnop123456"
+
+
+@pytest.fixture(params=["sync", "async"])
+def prefix(request: pytest.FixtureRequest) -> str:
+    """What stands before a verb's name: a block has two ways to be entered and left."""
+    return "a" if request.param == "async" else ""
 
 
 @asynccontextmanager
@@ -560,9 +566,7 @@ def test_episodes_of_equal_tasks_can_be_written_together() -> None:
     """`InMemoryStore` refuses a batch in which a text is embedded twice."""
     with Memory(in_memory_with_index()) as memory:
         logged = [memory.log_episode("The same again", user="ana", notes=n) for n in "ab"]
-        ops = [put_op(replace(each, quality_score=1)) for each in logged]
-        for batch in batches(ops, hybrid=False):
-            memory.store.batch(batch)
+        adapted(memory.store).batch(put_op(replace(each, quality_score=1)) for each in logged)
         assert [record.quality_score for record in kept(memory)] == [1, 1]
 
 

@@ -403,8 +403,7 @@ async def check_owner(
         assert texts(await memory.history(each, **named)) == notes.get(each, [])
 
 
-@pytest.mark.parametrize("form", ["", "a"], ids=["sync", "async"])
-@pytest.mark.parametrize("name", ["chroma", "in-memory"])
+@pytest.mark.parametrize(("name", "form"), [("chroma", ""), ("in-memory", "a")])
 @settings(max_examples=20, deadline=None)
 @given(writes=WRITES, readers=READERS)
 def test_each_reader_gets_exactly_what_is_theirs_whoever_wrote_what(

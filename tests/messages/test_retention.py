@@ -46,7 +46,7 @@ STORES: dict[str, Callable[[ManualClock], Any]] = {
 }
 
 
-@pytest.fixture(params=["chroma-", "chroma-a", "chroma-omits-a", "sqlite-"])
+@pytest.fixture(params=["chroma-", "chroma-omits-a", "sqlite-"])
 def memory(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Verbs]:
     """A memory that keeps messages for an hour."""
     name, _, prefix = request.param.rpartition("-")

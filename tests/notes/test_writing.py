@@ -39,7 +39,7 @@ from langgraph_memory import (
 from langgraph_memory.notes.similarity import judge
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedChatModel
-from tests.conftest import STORES, Verbs
+from tests.conftest import Verbs
 from tests.openai_server import Json, OpenAIServer, Refusal
 
 ROOT = Path(__file__).parents[2]
@@ -91,37 +91,13 @@ class Writer(Verbs):
 Begin = Callable[..., Writer]
 
 
-# Each store in one way, and ours in both: all six would say little more.
-DIAGONAL = {
-    "chroma-sync": ("chroma", ""),
-    "chroma-async": ("chroma", "a"),
-    "in-memory-async": ("in-memory", "a"),
-    "in-memory-without-index-sync": ("in-memory-without-index", ""),
-}
-
-
-@pytest.fixture(params=DIAGONAL)
-def pairing(request: pytest.FixtureRequest) -> tuple[str, str]:
-    return DIAGONAL[request.param]
-
-
 @pytest.fixture
-def store(pairing: tuple[str, str]) -> BaseStore:
-    return STORES[pairing[0]]()
-
-
-@pytest.fixture
-def prefix(pairing: tuple[str, str]) -> str:
-    return pairing[1]
-
-
-@pytest.fixture
-def begin(store: BaseStore, clock: ManualClock, prefix: str) -> Begin:
-    """A memory on each store, sync and async, with what its model answers."""
+def begin(store: BaseStore, form: str, clock: ManualClock) -> Begin:
+    """A memory on each store, in one of the forms, with what its model answers."""
 
     def begin(*answers: Answer, **options: Any) -> Writer:
         model = ScriptedChatModel(answers)
-        return Writer(Memory(store, model=model, clock=clock, **options), prefix, model)
+        return Writer(Memory(store, model=model, clock=clock, **options), form, model)
 
     return begin
 
@@ -680,13 +656,13 @@ class Crash(BaseException):
 
 @pytest.mark.parametrize("step", range(8))
 async def test_a_crash_at_any_step_repeats_the_work_and_never_its_effect(
-    begin: Begin, store: BaseStore, prefix: str, monkeypatch: pytest.MonkeyPatch, step: int
+    begin: Begin, store: BaseStore, form: str, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     tea = note("I like tea", "The user likes tea.")
     answer = notes(*LINZ["notes"], tea, note("in the old town", "The user lives downtown."))
     await begin(GRAZ).turn("I live in Graz", 1)
     await begin(notes(tea)).turn("I like tea", 2, thread="other")
-    name = prefix + "batch"
+    name = form + "batch"
     real, calls = getattr(type(store), name), count()
 
     def crashing(self: BaseStore, ops: Any) -> Any:

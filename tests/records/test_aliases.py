@@ -42,11 +42,8 @@ def found(memory: Memory, query: str) -> list[str]:
 # -- remembered ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prefix", ["", "a"])
-async def test_any_store_keeps_takes_away_and_forgets_aliases(
-    store: BaseStore, prefix: str
-) -> None:
-    memory = Verbs(Memory(store), prefix)
+async def test_any_store_keeps_takes_away_and_forgets_aliases(store: BaseStore, form: str) -> None:
+    memory = Verbs(Memory(store), form)
     plain = await memory.remember("Drinks tea", user=USER, aliases=[])
     note = (await memory.remember(CLUSTER, user=USER, aliases=("k8s", CLUSTER))).record
     # Equal texts in one batch are too much for LangGraph's own stores.

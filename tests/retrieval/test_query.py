@@ -218,11 +218,11 @@ async def test_notes_messages_and_documents_compare(fluent_memory: Memory) -> No
 
 
 async def test_a_note_and_the_message_it_came_from_are_one_hit(
-    store: BaseStore, clock: ManualClock, prefix: str
+    store: BaseStore, clock: ManualClock, form: str
 ) -> None:
     item = {"message": 1, "kind": "fact", "quote": "a moka pot", "text": "Has a moka pot"}
     model = ScriptedChatModel([{"notes": [item]}])
-    memory = Verbs(Memory(store, model=model, clock=clock), prefix)
+    memory = Verbs(Memory(store, model=model, clock=clock), form)
     await memory.log_turn([("user", "I have a moka pot")], user="ana", thread_id="t")
     await memory.extract(user="ana")
     asked: dict[str, Any] = {"user": "ana", "min_relevance": 0}
@@ -908,11 +908,11 @@ async def known(memory: Verbs, **how: Any) -> set[str]:
 
 
 async def test_a_note_that_is_over_comes_up_no_more_until_it_is_said_again(
-    store: BaseStore, clock: ManualClock, prefix: str
+    store: BaseStore, clock: ManualClock, form: str
 ) -> None:
     diet = "The user is on a diet"
     model = ScriptedChatModel([spring(clock)])
-    memory = Verbs(Memory(store, model=model, clock=clock), prefix)
+    memory = Verbs(Memory(store, model=model, clock=clock), form)
     await memory.log_turn([("user", "I am on a diet")], user="ana", thread_id="t")
     [change] = await memory.extract(user="ana")
     during = clock()
@@ -931,10 +931,10 @@ async def test_a_note_that_is_over_comes_up_no_more_until_it_is_said_again(
 
 
 async def test_a_note_that_comes_back_keeps_its_end(
-    store: BaseStore, clock: ManualClock, prefix: str
+    store: BaseStore, clock: ManualClock, form: str
 ) -> None:
     model = ScriptedChatModel([spring(clock)])
-    memory = Verbs(Memory(store, model=model, clock=clock), prefix)
+    memory = Verbs(Memory(store, model=model, clock=clock), form)
     await memory.log_turn([("user", "I am on a diet")], user="ana", thread_id="t")
     [diet] = await memory.extract(user="ana")
     clock.advance(hours=1)

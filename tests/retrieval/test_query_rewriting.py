@@ -40,6 +40,12 @@ def rewriting(memory: Memory, rewrite: Any) -> Memory:
     return Memory(memory.store, rewrite=rewrite)
 
 
+@pytest.fixture(params=["sync", "async"])
+def prefix(request: pytest.FixtureRequest) -> str:
+    """What stands before a graph's `invoke`."""
+    return "a" if request.param == "async" else ""
+
+
 async def asked(memory: Memory, prefix: str, *said: Any, **options: Any) -> str:
     """Return the block for a conversation, from a graph."""
     builder = StateGraph(MemoryState)

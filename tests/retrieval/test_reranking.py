@@ -149,6 +149,7 @@ class ByModel(BaseDocumentCompressor):
         return [*documents[1:], documents[0]]
 
 
+@pytest.mark.parametrize("prefix", ["", "a"])
 async def test_what_a_model_says_that_reranks_is_not_streamed_to_the_user(
     fresh: Memory, prefix: str
 ) -> None:

@@ -32,6 +32,7 @@ def wrong_values(memory: Memory) -> None:
     memory.remember("Drinks decaf", user="c-2291", kind="opinion")  # type: ignore[arg-type]  # no such kind
     memory.recall("decaf", user="c-2291", types=("notes",))  # type: ignore[arg-type]  # no such type
     memory.recall("decaf", user="c-2291", limit="10")  # type: ignore[arg-type]  # no number
+    memory.remember("Drinks decaf", user="c-2291", sort="fact")  # type: ignore[call-arg]  # no such keyword
     memory.list(user="c-2291", types=("notes",))  # type: ignore[arg-type]  # no such type
     memory.list(user="c-2291", kind="fact")  # type: ignore[call-overload]  # kinds=
     recall_node(memory, user=lambda state: "c-2291")  # type: ignore[arg-type]  # and config
@@ -56,3 +57,9 @@ def wrong_results(memory: Memory, recalled: Recalled, event: MemoryEvent) -> Non
 
 async def forgotten_await(memory: Memory) -> Recalled:
     return memory.arecall("decaf", user="c-2291")  # type: ignore[return-value]  # a coroutine
+
+
+async def wrong_async_forms(memory: Memory) -> None:
+    memory.aremember("Drinks decaf", user="c-2291")  # type: ignore[unused-coroutine]  # not awaited
+    await memory.aremember("Drinks decaf", user="c-2291", sort="fact")  # type: ignore[call-arg]  # no such keyword
+    await memory.aremember("Drinks decaf", user="c-2291", kind="opinion")  # type: ignore[arg-type]  # no such kind
