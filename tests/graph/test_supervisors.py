@@ -104,7 +104,7 @@ async def test_a_worker_s_memory_keeps_the_supervisor_s_answer_with_the_next_tur
 
 def test_a_swarm_keeps_each_turn_once_whoever_answers() -> None:
     kept, sessions = memory(), open_sessions(":memory:")
-    scripts = {"alice": [handing_to("bob")], "bob": ["Five days.", "Six days."]}
+    scripts: dict[str, Any] = {"alice": [handing_to("bob")], "bob": ["Five days.", "Six days."]}
     agents: Any = [
         create_agent(
             ScriptedChatModel(script),
