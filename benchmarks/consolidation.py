@@ -38,7 +38,7 @@ from benchmarks.reconcile import note
 from langgraph_memory.models.embedder import Embedder, Vectors
 from langgraph_memory.notes.duplicates import best_first, repeated
 from langgraph_memory.notes.model_merge import alike, may_say_the_same
-from langgraph_memory.notes.similarity import Band, band_of
+from langgraph_memory.notes.similarity import SimilarityThreshold, threshold_of
 from langgraph_memory.records.records import Note
 
 COSINES = (0.95, 0.92, 0.9, 0.85, 0.8)
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the lines or the table that the command line asks for."""
     options = labelled.options(arguments, __doc__, "docs/consolidation.md")
     embedder = Embedder(labelled.embeddings_of(options))
-    band = band_of(embedder.fingerprint.embedder)
+    band = threshold_of(embedder.fingerprint.embedder)
     memories = labelled_memories(embedder)
     if options.tables:
         print(table([memory for memory in memories if memory.half == "b"], band))
@@ -112,7 +112,7 @@ def _labelled(record: Mapping[str, Any], embedder: Embedder) -> Labelled:
     return Labelled(*where, notes, vectors, groups, best)
 
 
-def measure(memories: Sequence[Labelled], band: Band) -> Iterator[Line]:
+def measure(memories: Sequence[Labelled], band: SimilarityThreshold) -> Iterator[Line]:
     """Yield a line for each way to merge and each language."""
     for language in ("en", "zh", "mixed", "all"):
         chosen = [memory for memory in memories if language in (memory.language, "all")]
@@ -120,7 +120,9 @@ def measure(memories: Sequence[Labelled], band: Band) -> Iterator[Line]:
             yield {"way": name, "language": language, **score(chosen, merged)}
 
 
-def ways(memories: Sequence[Labelled], band: Band) -> dict[str, list[list[list[Note]]]]:
+def ways(
+    memories: Sequence[Labelled], band: SimilarityThreshold
+) -> dict[str, list[list[list[Note]]]]:
     """Return, for each way to merge, the groups in each memory, in each the best note first."""
     found = {"rule": [list(repeated(memory.notes)) for memory in memories]}
     for least in COSINES:
@@ -179,7 +181,7 @@ def kept_apart(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
         yield {"way": "rule", "language": language, "narrower": len(chosen), "apart": share}
 
 
-def table(memories: Sequence[Labelled], band: Band) -> str:
+def table(memories: Sequence[Labelled], band: SimilarityThreshold) -> str:
     """Return the Markdown table about half "b" that stands in docs/consolidation.md."""
     names = {"rule": "the rule, without a model", "asked": "what a model is asked about"}
     rows = []

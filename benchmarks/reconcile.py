@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import labelled
 from langgraph_memory.models.embedder import Embedder, Vectors
-from langgraph_memory.notes.similarity import Band, Judgement, band_of, judge
+from langgraph_memory.notes.similarity import Judgement, SimilarityThreshold, judge, threshold_of
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import Note, normalise
 from langgraph_memory.text.bm25 import tokens
@@ -67,7 +67,7 @@ class Pair:
     language: str
     half: str
 
-    def judged(self, band: Band) -> Judgement:
+    def judged(self, band: SimilarityThreshold) -> Judgement:
         """Return what `judge` makes of the pair."""
         return judge(self.new, self.old, self.cosine, band)
 
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = labelled.options(arguments, __doc__, "docs/writing.md")
     embedder = Embedder(labelled.embeddings_of(options))
     name = embedder.fingerprint.embedder
-    band = band_of(name)
+    band = threshold_of(name)
     if options.tables:
         print(*tables(embedder), sep="\n\n")
         return
@@ -136,7 +136,7 @@ def vectors(embedder: Embedder, notes: Sequence[Note]) -> Vectors:
     return embedder.embed([note.to_value()["search_text"] for note in notes], [])[0]
 
 
-def measure(pairs: Sequence[Pair], band: Band, slots: bool) -> Iterator[Line]:
+def measure(pairs: Sequence[Pair], band: SimilarityThreshold, slots: bool) -> Iterator[Line]:
     """Yield the lines about labelled pairs, by half and language."""
     for half in sorted({pair.half for pair in pairs}):
         of_half = [pair for pair in pairs if pair.half == half]
@@ -154,7 +154,7 @@ def measure(pairs: Sequence[Pair], band: Band, slots: bool) -> Iterator[Line]:
             yield {"name": "ask_from", "half": half, "slots": slots, "value": ask_from, **rates}
 
 
-def decisions(pairs: Sequence[Pair], band: Band) -> Line:
+def decisions(pairs: Sequence[Pair], band: SimilarityThreshold) -> Line:
     """Return how the pairs of each relation are judged, and what follows from that."""
     judged = Counter((pair.relation, pair.judged(band)) for pair in pairs)
     return {
@@ -177,14 +177,14 @@ def merges(merged: Sequence[Pair], pairs: Sequence[Pair]) -> Line:
     }
 
 
-def asked(pairs: Sequence[Pair], band: Band) -> Line:
+def asked(pairs: Sequence[Pair], band: SimilarityThreshold) -> Line:
     """Return the share of what is to be found that is not apart, and what is asked in vain."""
     found = [pair.judged(band) != "apart" for pair in pairs if pair.relation in TO_FIND]
     in_vain = [pair.judged(band) == "ask" for pair in pairs if pair.relation not in TO_FIND]
     return {"found": _share(sum(found), len(found)), "in_vain": _share(sum(in_vain), len(in_vain))}
 
 
-def without_model(pairs: Iterable[Pair], band: Band) -> Mapping[str, int]:
+def without_model(pairs: Iterable[Pair], band: SimilarityThreshold) -> Mapping[str, int]:
     """Count what is wrong with a memory without a model: what would be asked is added then.
 
     Where both notes have the same slot, the new one takes the old one's place.
@@ -198,7 +198,7 @@ def without_model(pairs: Iterable[Pair], band: Band) -> Mapping[str, int]:
     return dict(counts)
 
 
-def measure_memories(embedder: Embedder, band: Band) -> Iterator[Line]:
+def measure_memories(embedder: Embedder, band: SimilarityThreshold) -> Iterator[Line]:
     """Yield what is asked in memories whose notes all differ, as if each note were the new one."""
     for file in sorted(labelled.SETS.glob("recall_*.jsonl")):
         notes = [note(r["text"]) for r in labelled.read(file.name) if r["kind"] == "note"]
@@ -230,7 +230,7 @@ def _share(part: int, whole: int) -> float | None:
 
 def tables(embedder: Embedder) -> list[str]:
     """Return the Markdown tables about half "b" that stand in docs/writing.md."""
-    band = band_of(embedder.fingerprint.embedder)
+    band = threshold_of(embedder.fingerprint.embedder)
     half = {
         slots: [pair for pair in labelled_pairs(embedder, slots) if pair.half == "b"]
         for slots in (False, True)
@@ -243,7 +243,7 @@ def tables(embedder: Embedder) -> list[str]:
     ]
 
 
-def _judged_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
+def _judged_table(half: Mapping[bool, Sequence[Pair]], band: SimilarityThreshold) -> str:
     judged = [decisions(pairs, band)["judged"] for pairs in half.values()]
     rows = [
         [relation, *(each[relation][judgement] for each in judged for judgement in JUDGEMENTS)]
@@ -252,7 +252,7 @@ def _judged_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
     return labelled.table("relation|same|ask|apart|with slots: same|ask|apart", rows)
 
 
-def _merges_table(pairs: Sequence[Pair], band: Band) -> str:
+def _merges_table(pairs: Sequence[Pair], band: SimilarityThreshold) -> str:
     ways = {"equal words, as here": [pair for pair in pairs if pair.judged(band) == "same"]}
     for threshold in COSINES:
         ways[f"cosine of {threshold} and more"] = [p for p in pairs if p.cosine >= threshold]
@@ -267,7 +267,7 @@ def _merges_table(pairs: Sequence[Pair], band: Band) -> str:
     return labelled.table("merged|English|wrongly|Chinese|wrongly|all|wrongly", rows)
 
 
-def _outcome_table(half: Mapping[bool, Sequence[Pair]], band: Band) -> str:
+def _outcome_table(half: Mapping[bool, Sequence[Pair]], band: SimilarityThreshold) -> str:
     rows = []
     for slots, pairs in half.items():
         line = decisions(pairs, band)

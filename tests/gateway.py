@@ -98,6 +98,20 @@ def _handler(gateway: Gateway, port: int) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs,
+        key_cert_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
 def make_certificates(directory: Path) -> tuple[Path, Path]:
     """Return a certificate of a new authority, and one for 127.0.0.1 that it signed, with key."""
     own = ec.generate_private_key(ec.SECP256R1())
@@ -137,6 +151,13 @@ def _certificate(
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
         .add_extension(extension, critical=True)
+        # Who signed it and for what, as Python demands since 3.13.
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
+            critical=False,
+        )
+        .add_extension(_usage(signs=key is issuer_key), critical=True)
     )
     signed = built.sign(issuer_key, hashes.SHA256())
     return signed.public_bytes(serialization.Encoding.PEM)

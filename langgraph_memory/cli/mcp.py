@@ -110,7 +110,8 @@ def add_to(commands: Any) -> None:
         "--max-connections",
         metavar="N",
         type=_count,
-        help="open at once; where there are more, one that asks nothing is closed (default: 128)",
+        help="open at once; where there are more, one that asks nothing is closed (default: 128); "
+        "at most 128 less than the files that the process may have open (ulimit -n)",
     )
     served.add_argument(
         "--request-timeout",
@@ -262,8 +263,8 @@ def _port(text: str) -> int:
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text) > 0):
-        raise argparse.ArgumentTypeError("it takes a whole number of 1 or more")
+    if not (text.isascii() and text.isdigit() and len(text) <= 6 and int(text) > 0):
+        raise argparse.ArgumentTypeError("it takes a whole number from 1 to 999999")
     return int(text)
 
 

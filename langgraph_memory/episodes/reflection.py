@@ -22,8 +22,8 @@ from pydantic import BaseModel, Field
 from langgraph_memory.models import REFLECTION, escaped
 from langgraph_memory.notes import (
     Candidate,
-    Draft,
-    Ruled,
+    ExtractionBatch,
+    PairVerdicts,
     Settled,
     change_ops,
     importance_of,
@@ -201,7 +201,7 @@ class Reflection:
     owner: Owner
     episodes: tuple[Episode, ...]
     """As the model was shown them."""
-    draft: Draft
+    draft: ExtractionBatch
 
     @property
     def ops(self) -> dict[Any, Any]:
@@ -209,7 +209,7 @@ class Reflection:
         episodes = [(each.owner.namespace("episode"), each.id) for each in self.episodes]
         return {address: get_op(*address) for address in episodes} | self.draft.ops
 
-    def settle(self, found: Mapping[Any, Any], ruled: Ruled, now: datetime) -> Settled:
+    def settle(self, found: Mapping[Any, Any], ruled: PairVerdicts, now: datetime) -> Settled:
         """Decide what the lessons do to the memory.
 
         An episode that was forgotten, rated or reflected on since it was read is left as it is, and
@@ -246,7 +246,7 @@ class Reflection:
         self,
         done: Sequence[Episode],
         changes: Sequence[Change],
-        ruled: Ruled,
+        ruled: PairVerdicts,
         usage: Mapping[str, int],
         now: datetime,
     ) -> list[PutOp]:

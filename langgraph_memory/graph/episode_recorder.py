@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from langgraph_memory.messages import token_cost
 from langgraph_memory.models import TAG_MEMORY
 from langgraph_memory.records import Episode, Outcome, check_id
 from langgraph_memory.text import is_courtesy
+from langgraph_memory.twins import blocking
 
 logger = logging.getLogger(__name__)
 
@@ -236,7 +238,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         if delivery is None:
             save()
         else:
-            delivery.save(episode_letter(memory, episode, turn.turn_id), save)
+            delivery.save(episode_letter(memory, episode, turn.turn_id), partial(blocking, save))
 
     def _task_of(self, turn: Turn, error: BaseException | None) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""

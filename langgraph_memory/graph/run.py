@@ -35,6 +35,7 @@ from langgraph_memory.messages import (
 )
 from langgraph_memory.notes import Processed, worth_keeping
 from langgraph_memory.records import Episode, Message, Owner, Record
+from langgraph_memory.twins import Either, blocking
 
 logger = logging.getLogger(__name__)
 
@@ -209,7 +210,7 @@ class Run:
         delivery = self.memory.delivery
         if delivery is None:
             save()
-        elif not delivery.save(self._letter(saving), save):
+        elif not delivery.save(self._letter(saving), partial(blocking, save)):
             self._tell_waiting()
 
     async def _aor_later(self, saving: Saving, save: Callable[[], Awaitable[object]]) -> None:
@@ -217,7 +218,7 @@ class Run:
         delivery = self.memory.delivery
         if delivery is None:
             await save()
-        elif not await delivery.asave(self._letter(saving), save):
+        elif not await delivery.asave(self._letter(saving), partial(Either, lambda: None, save)):
             self._tell_waiting()
 
     def _letter(self, saving: Saving) -> Letter:

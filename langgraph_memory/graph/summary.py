@@ -27,7 +27,7 @@ from langgraph_memory.graph.run import Run, Scopes, check_memory, current_run
 from langgraph_memory.graph.summarising import SUMMARY_ID, Folded, fold, older_part, summary_block
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import as_messages, field_of, with_ids
-from langgraph_memory.models import TAG_MEMORY, Asker, ChatModel
+from langgraph_memory.models import TAG_MEMORY, ChatCaller, ChatModel
 from langgraph_memory.records import check_count
 
 logger = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ def summary_node(
     keep = check_count("keep", keep, least=1)
     window = _Window(check_count("fold_above", fold_above, least=keep), keep)
     max_words = check_count("max_words", max_words, least=10)
-    asker = Asker(model)
+    asker = ChatCaller(model)
 
     def prepare(state: Any) -> tuple[_Part, Run | None]:
         run = None if memory is None else current_run(memory, Scopes(user), state)
@@ -204,7 +204,7 @@ class _Window:
         return _Part(_summary(state), messages, older, all(message.id for message in found))
 
 
-def _ask(asker: Asker, request: list[BaseMessage]) -> object:
+def _ask(asker: ChatCaller, request: list[BaseMessage]) -> object:
     try:
         return asker.resolve().invoke(request, _CONFIG)
     except ConfigurationError:
@@ -213,7 +213,7 @@ def _ask(asker: Asker, request: list[BaseMessage]) -> object:
         return error
 
 
-async def _aask(asker: Asker, request: list[BaseMessage]) -> object:
+async def _aask(asker: ChatCaller, request: list[BaseMessage]) -> object:
     try:
         return await asker.resolve().ainvoke(request, _CONFIG)
     except ConfigurationError:

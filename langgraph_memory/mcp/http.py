@@ -44,6 +44,11 @@ REQUESTS = 300
 """Of each token in any minute. A client makes some five for a turn with two calls."""
 LARGEST = 4 * 1024 * 1024
 """Bytes of a request: four times a text of 1 MB, so that its escapes have room."""
+LARGEST_HEAD = 16 * 1024
+"""Bytes of its first line and headers; what listens holds to it only if they come in pieces."""
+PASSED_OVER = 16 * LARGEST
+"""Bytes of a request that is too large which are read before it is refused: many clients read no
+answer before they have sent all, and see a broken connection else."""
 
 _THIS_MACHINE = ("127.0.0.1", "localhost", "[::1]")
 _MINUTE = 60.0  # seconds
@@ -229,7 +234,9 @@ class _Door:
             again = str(math.ceil(wait))
             said = f"Too many requests in a minute with this token. Try again in {again} s."
             return _refused(429, said, {"Retry-After": again})
-        if _length(scope) > LARGEST:
+        if _head_size(scope) > LARGEST_HEAD:
+            return _HEAD_TOO_LARGE
+        if _length(scope) > (LARGEST if _asks_first(scope) else PASSED_OVER):
             return _TOO_LARGE
         if scope["method"] != "POST":  # a stream of what the server tells by itself: nothing
             return _refused(405, "This server answers POST alone.", {"Allow": "POST"})
@@ -261,16 +268,20 @@ def _refused(status: int, said: str, headers: Mapping[str, str] | None = None) -
 
 
 _TOO_LARGE = _refused(413, f"The request is too large: {LARGEST} bytes at most.")
+_HEAD_TOO_LARGE = _refused(431, f"The headers are too large: {LARGEST_HEAD} bytes at most.")
 
 
 async def _body(receive: Receive) -> bytes | None:
     """Return a request's body, or its beginning if it is too large; `None` if it breaks off."""
-    body = bytearray()
-    while len(body) <= LARGEST:
+    body, read = bytearray(), 0
+    while read <= PASSED_OVER:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        body += message.get("body", b"")
+        part = message.get("body", b"")
+        read += len(part)
+        if len(body) <= LARGEST:
+            body += part
         if not message.get("more_body", False):
             break
     return bytes(body)
@@ -290,6 +301,17 @@ def _token(scope: Any) -> str | None:
     """Return what a request has as its token, of any scheme."""
     found = Headers(scope=scope).get("authorization")
     return None if found is None else found.partition(" ")[2]
+
+
+def _head_size(scope: Any) -> int:
+    """Return how many bytes the first line and the headers of a request have, nearly."""
+    target = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
+    return target + sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+
+
+def _asks_first(scope: Any) -> bool:
+    """Whether a client waits for a word before it sends a body."""
+    return Headers(scope=scope).get("expect", "").lower() == "100-continue"
 
 
 def _length(scope: Any) -> int:

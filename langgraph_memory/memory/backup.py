@@ -22,8 +22,8 @@ class BackingUp(Verbs):
         `abackup` goes on to its end if it is cancelled.
 
         Args:
-            path: A folder that is not there yet, or is empty. It is opened like any other:
-                `ChromaStore(path)`, `open_sessions(path)`.
+            path: A folder that is not there yet, or is empty; the folders above it are made. It is
+                opened like any other: `ChromaStore(path)`, `open_sessions(path)`.
             sessions: Sessions that go along; else those in the memory's own folder.
 
         Raises:

@@ -25,19 +25,19 @@ from langgraph_memory.memory.delivery import Delivery, place_of
 from langgraph_memory.memory.locks import OWNER_LOCKS
 from langgraph_memory.memory.outbox import Outbox
 from langgraph_memory.messages import Marks, check_store, expiry_of_now, unexpired
-from langgraph_memory.models import Asker, ChatModel, name_of
+from langgraph_memory.models import ChatCaller, ChatModel, name_of
 from langgraph_memory.notes import (
-    BLIND,
-    Band,
+    WITHOUT_MEANING,
     Decision,
-    Extracting,
+    ExtractionSettings,
     Pair,
+    PairVerdicts,
     Reconciled,
-    Ruled,
-    band_of,
+    SimilarityThreshold,
     change_ops,
     comparison_request,
     pair_verdicts,
+    threshold_of,
 )
 from langgraph_memory.records import Change, Clock, Note, Owner, Record
 from langgraph_memory.retrieval import Ranking, Rewriter
@@ -64,7 +64,7 @@ class Verbs:
 
     _store: BaseStore | None
     _worker: Worker
-    _asker: Asker | None
+    _asker: ChatCaller | None
     _warm: bool
     delivery: Delivery | None
     """What keeps, and delivers later, what cannot be saved while the store's server is away."""
@@ -80,7 +80,7 @@ class Verbs:
     clock: Clock
     zone: tzinfo
     statements: bool
-    extracting: Extracting
+    extracting: ExtractionSettings
     reflect_every: int | None
     is_task: IsTask
     evaluator: Evaluator | None
@@ -185,10 +185,10 @@ class Verbs:
         return "" if embeddings is None else name_of(embeddings)
 
     @property
-    def _band(self) -> Band:
+    def _threshold(self) -> SimilarityThreshold:
         """What the similarities of the store's embedder are worth."""
         embeddings = getattr(self.store, "embeddings", None)
-        return BLIND if embeddings is None else band_of(name_of(embeddings))
+        return WITHOUT_MEANING if embeddings is None else threshold_of(name_of(embeddings))
 
     @property
     def _ranking(self) -> Ranking:
@@ -243,23 +243,23 @@ class Verbs:
 
     # -- the model --
 
-    async def _rule(self, pairs: Sequence[Pair]) -> Ruled:
+    async def _rule(self, pairs: Sequence[Pair]) -> PairVerdicts:
         """Ask the model about pairs of notes, once; if it fails, all of them stay apart."""
         if not pairs:
-            return Ruled()
+            return PairVerdicts()
         read = partial(pair_verdicts, asked=pairs)
         question = comparison_request(pairs)
         try:
-            return Ruled.of(await self._chat.ask(question, Reconciled, read, retries=0))
+            return PairVerdicts.of(await self._chat.ask(question, Reconciled, read, retries=0))
         except ModelError as error:
             logger.warning(
                 "notes could not be compared; they are added as they are: %s",
                 self.redact(str(error)),
             )
-            return Ruled.failed(error)
+            return PairVerdicts.failed(error)
 
     @property
-    def _chat(self) -> Asker:
+    def _chat(self) -> ChatCaller:
         if self._asker is None:
             raise ConfigurationError(
                 "this Memory has no model to make notes and lessons with: pass one, "

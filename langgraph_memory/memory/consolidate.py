@@ -116,7 +116,7 @@ class Upkeep(Documents):
         notes = remaining(await self._notes(owner), self.clock())
         embedder, texts = Embedder(embeddings), [note.text for note in notes]
         vectors, _ = await Either(embedder.embed, embedder.aembed, texts, [])
-        groups = alike(notes, vectors, self._band.ask_from)
+        groups = alike(notes, vectors, self._threshold.ask_from)
         found = await self._batch([Comparison.read_op(owner)])
         comparison = Comparison(owner, groups, found[0])
         for question in comparison.questions():

@@ -7,7 +7,6 @@ more, which writes nothing twice; an entry is removed after it was delivered.
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import logging
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 
 from langgraph_memory.errors import ConfigurationError, StoreAwayError
 from langgraph_memory.memory.outbox import Content, Entry, Outbox
+from langgraph_memory.twins import blocking, twins
 
 logger = logging.getLogger(__name__)
 
@@ -59,12 +59,12 @@ class Delivery:
 
     # -- saving --
 
-    def save(self, letter: Letter, save: Callable[[], object]) -> bool:
+    async def _save(self, letter: Letter, save: Callable[[], Awaitable[object]]) -> bool:
         """Save something, or keep it.
 
         Args:
             letter: How it is kept, and delivered later.
-            save: Saves it.
+            save: Returns what saves it, which awaits an `Either` alone.
 
         Returns:
             Whether it was saved; else it is kept, on disk.
@@ -73,27 +73,18 @@ class Delivery:
             StoreError: If it cannot be kept either.
             Exception: What `save` raises, unless the server is away.
         """
-        if not self._must_wait(letter):
-            try:
-                save()
-            except StoreAwayError as error:
-                self._keep(letter, error)
-                return False
-            return True
-        self._keep(letter)
-        return False
-
-    async def asave(self, letter: Letter, save: Callable[[], Awaitable[object]]) -> bool:
-        """Async form of `save`; the file is read and written in a thread."""
-        if not await asyncio.to_thread(self._must_wait, letter):
+        away = None
+        if not await blocking(self._must_wait, letter):
             try:
                 await save()
             except StoreAwayError as error:
-                await asyncio.to_thread(self._keep, letter, error)
-                return False
-            return True
-        await asyncio.to_thread(self._keep, letter)
+                away = error
+            else:
+                return True
+        await blocking(self._keep, letter, away)
         return False
+
+    save, asave = twins(_save)
 
     def _must_wait(self, letter: Letter) -> bool:
         own = letter.place, letter.user, letter.thread_id

@@ -58,8 +58,9 @@ class Erasing(Verbs):
 
         Args:
             user: Whose, or several users, who share the rewriting of the files.
-            sessions: The sessions with their threads. `None` leaves all threads alone: then salted
-                digests of the messages stay, so that an old thread does not bring them back.
+            sessions: The sessions with their threads; it has to be said. `None` leaves all threads
+                alone: then salted digests of the messages stay, so that an old thread does not
+                bring them back, and `erased.verified` is `False`.
             later: Whether the directory is written anew when it is opened next, instead of now.
 
         Returns:

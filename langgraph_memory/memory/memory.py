@@ -23,7 +23,7 @@ from langgraph_memory.memory.notes import Notes
 from langgraph_memory.memory.outbox import Outbox
 from langgraph_memory.memory.recall import Reading
 from langgraph_memory.messages import Marks, check_retention, check_store
-from langgraph_memory.models import Asker, ChatModel
+from langgraph_memory.models import ChatCaller, ChatModel
 from langgraph_memory.notes import Accept, zone_of
 from langgraph_memory.records import Clock, check_flag, utc_now
 from langgraph_memory.redaction import check_redact, no_redaction, redact_secrets
@@ -145,6 +145,6 @@ class Memory(Turns, Notes, Episodes, Reading, Forgetting, Erasing, Upkeep, Backi
             time_zone=time_zone,
         )
         self.reflect_every = settings.reflect_every(reflect_every)
-        self._asker = None if model is None else Asker(settings.chat_model(model))
+        self._asker = None if model is None else ChatCaller(settings.chat_model(model))
         self._warm = False
         self._marks = Marks()

@@ -237,7 +237,7 @@ class Turns(Episodes):
         )
         draft = how.draft(batch, asked)
         found = await self._ask(draft.ops)
-        ruled = await self._rule(draft.pairs(found, self._band))
+        ruled = await self._rule(draft.pairs(found, self._threshold))
         async with OWNER_LOCKS.hold(batch.owner):  # not held while a model is asked
             found = await self._ask(queue_ops(batch.owner, batch.thread_id) | draft.ops)
             settled = draft.settle(found, ruled, self.clock(), self.keep_messages)

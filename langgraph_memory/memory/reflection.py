@@ -76,7 +76,7 @@ class Reflecting(Verbs):
         asked = await self._chat.ask(reflection_request(episodes), Reflected, read, how.retries)
         drawn = Reflection(owner, tuple(episodes), how.lessons(owner, asked, now))
         found = await self._ask(drawn.draft.ops)
-        ruled = await self._rule(drawn.draft.pairs(found, self._band))
+        ruled = await self._rule(drawn.draft.pairs(found, self._threshold))
         async with OWNER_LOCKS.hold(owner):  # not held while a model is asked
             found = await self._ask(drawn.ops)
             settled = drawn.settle(found, ruled, now)

@@ -15,7 +15,7 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.memory.delivery import Delivery
 from langgraph_memory.memory.outbox import Outbox
 from langgraph_memory.models import ChatModel
-from langgraph_memory.notes import Accept, Extracting, zone_of
+from langgraph_memory.notes import Accept, ExtractionSettings, zone_of
 from langgraph_memory.records import check_count, check_flag, check_unit
 from langgraph_memory.retrieval import Ranking, Rewrite, Rewriter
 
@@ -97,12 +97,12 @@ def extracting(
     review: bool,
     min_importance: float,
     time_zone: str,
-) -> Extracting:
+) -> ExtractionSettings:
     """Return how notes are extracted."""
     if accept is not None and not callable(accept):
         raise ConfigurationError(f"accept= is a function of a Candidate, got {accept!r}")
     zone_of(time_zone)
-    return Extracting(
+    return ExtractionSettings(
         check_count("every_n_turns", every_n_turns, least=1),
         check_count("retries", retries),
         accept,

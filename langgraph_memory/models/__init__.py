@@ -1,6 +1,6 @@
 """Chat models and embedders: asked, and their broken answers read."""
 
-from langgraph_memory.models.chat import TAG_MEMORY, Asked, Asker, ChatModel
+from langgraph_memory.models.chat import TAG_MEMORY, ChatCaller, ChatModel, ModelAnswer
 from langgraph_memory.models.embedder import (
     MAX_CHARACTERS,
     PROBE,

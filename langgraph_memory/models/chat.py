@@ -35,7 +35,7 @@ _REFUSED = (400, 404, 422)  # HTTP: what was asked for in this way will be refus
 
 
 @dataclass(slots=True)
-class Asked(Generic[T]):
+class ModelAnswer(Generic[T]):
     """What asking came to."""
 
     value: T
@@ -60,7 +60,7 @@ class _Way:
 
 
 @dataclass(slots=True)
-class Asker:
+class ChatCaller:
     """A chat model, as the memory asks it."""
 
     model: ChatModel | str
@@ -73,7 +73,7 @@ class Asker:
         schema: type[BaseModel],
         read: Callable[[object], T],
         retries: int,
-    ) -> Asked[T]:
+    ) -> ModelAnswer[T]:
         """Ask until an answer can be read; for both forms, see `twins`.
 
         Args:
@@ -106,7 +106,7 @@ class Asker:
                 continue
             _count(usage, answer)
             try:
-                return Asked(read(answer), usage)
+                return ModelAnswer(read(answer), usage)
             except UnreadableAnswer as error:
                 failure = error
                 shown = _correction(answer, error)

@@ -18,10 +18,10 @@ from langgraph_memory.notes.extraction import (
     zone_of,
 )
 from langgraph_memory.notes.extraction_batch import (
-    Draft,
-    Extracting,
+    ExtractionBatch,
+    ExtractionSettings,
+    PairVerdicts,
     Processed,
-    Ruled,
     Settled,
     last_of_each,
     total,
@@ -53,7 +53,7 @@ from langgraph_memory.notes.pair_comparison import (
 )
 from langgraph_memory.notes.proposal_filter import Refused, proposed_text, worth_keeping
 from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
-from langgraph_memory.notes.similarity import BLIND, Band, band_of
+from langgraph_memory.notes.similarity import WITHOUT_MEANING, SimilarityThreshold, threshold_of
 from langgraph_memory.notes.storage import (
     change_ops,
     edit_ops,

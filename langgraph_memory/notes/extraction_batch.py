@@ -17,7 +17,7 @@ from langgraph.store.base import PutOp
 
 from langgraph_memory.errors import ModelError
 from langgraph_memory.messages import retire_ops
-from langgraph_memory.models import Asked
+from langgraph_memory.models import ModelAnswer
 from langgraph_memory.notes.extraction import Accept, Candidate, admitted, candidates
 from langgraph_memory.notes.extraction_queue import Batch, queue
 from langgraph_memory.notes.pair_comparison import Pair, pairs
@@ -28,7 +28,7 @@ from langgraph_memory.notes.reconciliation import (
     collapse,
     plan_batch,
 )
-from langgraph_memory.notes.similarity import Band
+from langgraph_memory.notes.similarity import SimilarityThreshold
 from langgraph_memory.notes.storage import change_ops, neighbour_ops
 from langgraph_memory.records import Change, Extraction, Kind, Message, Note, Owner, Status
 from langgraph_memory.redaction import Redact
@@ -59,7 +59,7 @@ class Processed:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracting:
+class ExtractionSettings:
     """How a memory extracts notes; `Memory` has what each means."""
 
     every_n_turns: int
@@ -75,11 +75,13 @@ class Extracting:
         """Return the candidates of a model's answer, and what was wrong with it."""
         return candidates(answer, batch.messages, self.time_zone, redact)
 
-    def draft(self, batch: Batch, asked: Asked[tuple[list[Candidate], list[str]]]) -> Draft:
+    def draft(
+        self, batch: Batch, asked: ModelAnswer[tuple[list[Candidate], list[str]]]
+    ) -> ExtractionBatch:
         """Return the draft of what a model proposed and the caller's rules let through."""
         proposed, problems = asked.value
         kept, refused = admitted(proposed, self.accept, self.min_importance)
-        return Draft.of(batch, kept, asked.usage, [*problems, *refused], self.review)
+        return ExtractionBatch.of(batch, kept, asked.usage, [*problems, *refused], self.review)
 
     def proposals(
         self,
@@ -91,7 +93,7 @@ class Extracting:
         kind: Kind,
         slot: str | None,
         author: str,
-    ) -> Draft:
+    ) -> ExtractionBatch:
         """Return the draft of what an agent proposes and the caller's rules let through.
 
         Args:
@@ -111,8 +113,8 @@ class Extracting:
         return replace(draft, notes=tuple(replace(note, author=author) for note in draft.notes))
 
     def lessons(
-        self, owner: Owner, asked: Asked[tuple[list[Candidate], list[str]]], now: datetime
-    ) -> Draft:
+        self, owner: Owner, asked: ModelAnswer[tuple[list[Candidate], list[str]]], now: datetime
+    ) -> ExtractionBatch:
         """Return the draft of the lessons that a model drew and the caller's rules let through.
 
         They are compared with lessons alone: what an agent made of its tasks takes no place of what
@@ -123,15 +125,17 @@ class Extracting:
         problems = [*problems, *draft.problems]
         return replace(draft, usage=asked.usage, problems=tuple(problems), among={"kind": "lesson"})
 
-    def _drafted(self, proposed: Sequence[Candidate], owner: Owner, now: datetime) -> Draft:
+    def _drafted(
+        self, proposed: Sequence[Candidate], owner: Owner, now: datetime
+    ) -> ExtractionBatch:
         kept, refused = admitted(proposed, self.accept, self.min_importance)
         status: Status = "proposed" if self.review else "active"
         notes = tuple(collapse(_note(owner, candidate, now, status) for candidate in kept))
-        return Draft(Batch(owner, "", ()), notes, {}, tuple(refused), self.review)
+        return ExtractionBatch(Batch(owner, "", ()), notes, {}, tuple(refused), self.review)
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
+class PairVerdicts:
     """What a model said of pairs of notes, if it was asked."""
 
     rulings: Rulings = field(default_factory=dict)
@@ -139,19 +143,19 @@ class Ruled:
     usage: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, asked: Asked[tuple[Rulings, list[str]]]) -> Ruled:
+    def of(cls, asked: ModelAnswer[tuple[Rulings, list[str]]]) -> PairVerdicts:
         """Return what an answer says."""
         ruled, problems = asked.value
         return cls(ruled, tuple(problems), asked.usage)
 
     @classmethod
-    def failed(cls, error: ModelError) -> Ruled:
+    def failed(cls, error: ModelError) -> PairVerdicts:
         """Return that no answer was had."""
         return cls({}, ("the notes could not be compared: the model failed",), error.usage)
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ExtractionBatch:
     """The notes that a batch would add, before they are compared with those that are there."""
 
     batch: Batch
@@ -171,7 +175,7 @@ class Draft:
         usage: Mapping[str, int],
         problems: Sequence[str],
         review: bool,
-    ) -> Draft:
+    ) -> ExtractionBatch:
         """Return the draft of the candidates that were let through, without duplicates."""
         place = {id: i for i, id in enumerate(batch.ids)}
         said = sorted(candidates, key=lambda each: max(place[id] for id in each.sources))
@@ -235,9 +239,9 @@ class Draft:
                 found[record.id] = Neighbour(record, max(cosine, known.cosine if known else 0.0))
         return list(found.values())
 
-    def pairs(self, found: Mapping[Any, Any], band: Band) -> list[Pair]:
+    def pairs(self, found: Mapping[Any, Any], threshold: SimilarityThreshold) -> list[Pair]:
         """Return the pairs of notes about which a model has to be asked."""
-        return pairs(self.notes, self.neighbours(found)[0], band)
+        return pairs(self.notes, self.neighbours(found)[0], threshold)
 
     # -- the end --
 
@@ -248,7 +252,7 @@ class Draft:
     def settle(
         self,
         found: Mapping[Any, Any],
-        ruled: Ruled,
+        ruled: PairVerdicts,
         now: datetime,
         keep_messages: bool = True,
     ) -> Settled:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.models import RECONCILING, escaped, items_of
 from langgraph_memory.notes.reconciliation import Neighbour, Relation, Rulings
-from langgraph_memory.notes.similarity import Band, judge
+from langgraph_memory.notes.similarity import SimilarityThreshold, judge
 from langgraph_memory.records import Note, long_date
 
 MAX_PAIRS = 20
@@ -49,13 +49,15 @@ class Pair:
 
 
 def pairs(
-    candidates: Sequence[Note], neighbours: Sequence[Sequence[Neighbour]], band: Band
+    candidates: Sequence[Note],
+    neighbours: Sequence[Sequence[Neighbour]],
+    threshold: SimilarityThreshold,
 ) -> list[Pair]:
     """Return the pairs to ask about: those alike enough whose words do not tell."""
     asked = []
     for place, (candidate, near) in enumerate(zip(candidates, neighbours, strict=True)):
         alike = sorted(near, key=lambda each: -each.cosine)
-        judged = [(each, judge(candidate, each.note, each.cosine, band)) for each in alike]
+        judged = [(each, judge(candidate, each.note, each.cosine, threshold)) for each in alike]
         if any(judgement == "same" for _, judgement in judged):
             continue
         unclear = [each for each, judgement in judged if judgement == "ask"]

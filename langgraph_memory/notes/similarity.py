@@ -22,7 +22,7 @@ model can tell; without one both stay, unless they share a slot. `apart`: both s
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class SimilarityThreshold:
     """What the cosine similarities of one embedder are worth."""
 
     ask_from: float
@@ -30,34 +30,36 @@ class Band:
     slot."""
 
 
-EMBEDDED = Band(ask_from=0.35)
+EMBEDDED = SimilarityThreshold(ask_from=0.35)
 """For the embedded default: the highest multiple of .05 at which, without any slots, 90 % of the
 repetitions, updates and contradictions in half "a" of `benchmarks/sets/pairs.jsonl` are not
 apart (.91; with the slots that belong to them, .99)."""
 
-UNMEASURED = Band(ask_from=-1.0)
+UNMEASURED = SimilarityThreshold(ask_from=-1.0)
 """For embedders that nobody measured: nothing is apart. Some put all texts above .7, so no other
 value is safe; how many neighbours are looked at bounds what a model is asked."""
 
-BLIND = Band(ask_from=math.inf)
+WITHOUT_MEANING = SimilarityThreshold(ask_from=math.inf)
 """For stores that do not search by meaning: what they bring up is any note, and not worth asking
 about."""
 
-WITH_E5 = Band(ask_from=0.4)
+WITH_E5 = SimilarityThreshold(ask_from=0.4)
 """For `UniversalAndE5`, chosen in the same way (.92)."""
 
-_BANDS = {"use-multilingual-v3": EMBEDDED, "use-multilingual-v3+e5-small-q4": WITH_E5}
+_THRESHOLDS = {"use-multilingual-v3": EMBEDDED, "use-multilingual-v3+e5-small-q4": WITH_E5}
 
 # Behind a word only: what "ends with ." means hangs on it. Not "?": a doubt is another note.
 _END = re.compile(r"(?<=\w)[.!。]+$")
 
 
-def band_of(embedder: str) -> Band:
-    """Return the band of an embedder, by the name that its `Fingerprint` has."""
-    return _BANDS.get(embedder, UNMEASURED)
+def threshold_of(embedder: str) -> SimilarityThreshold:
+    """Return the threshold of an embedder, by the name that its `Fingerprint` has."""
+    return _THRESHOLDS.get(embedder, UNMEASURED)
 
 
-def judge(new: Note, old: Note, cosine: float, band: Band = EMBEDDED) -> Judgement:
+def judge(
+    new: Note, old: Note, cosine: float, threshold: SimilarityThreshold = EMBEDDED
+) -> Judgement:
     """Compare two active notes of one owner; which of them is the new one makes no difference.
 
     Notes of two kinds or with two slots are never the same: "Rosario" as home city and as birth
@@ -67,7 +69,7 @@ def judge(new: Note, old: Note, cosine: float, band: Band = EMBEDDED) -> Judgeme
         new: The note that comes in.
         old: A note that is there.
         cosine: The similarity of the vectors of their `search_text`, which begins with the slot.
-        band: What that similarity is worth; see `band_of`.
+        threshold: What that similarity is worth; see `threshold_of`.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -87,7 +89,7 @@ def judge(new: Note, old: Note, cosine: float, band: Band = EMBEDDED) -> Judgeme
     if says_the_same(new, old):
         return "same"
     share_slot = None not in (new.slot, old.slot) and len(_slots(new, old)) == 1
-    return "ask" if share_slot or cosine >= band.ask_from else "apart"
+    return "ask" if share_slot or cosine >= threshold.ask_from else "apart"
 
 
 def says_the_same(new: Note, old: Note) -> bool:

@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from langgraph_memory.messages import begins_turn, is_said, text_of
-from langgraph_memory.models import REWRITING, Asker, ChatModel, UnreadableAnswer, items_of
+from langgraph_memory.models import REWRITING, ChatCaller, ChatModel, UnreadableAnswer, items_of
 from langgraph_memory.records import Owner, Record
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.text import query_tokens
@@ -109,13 +109,13 @@ class Rewritten(BaseModel):
 class Rewriter:
     """What rewrites: a function or a chat model."""
 
-    by: Rewrite | Asker
+    by: Rewrite | ChatCaller
 
     @classmethod
     def of(cls, given: Rewrite | ChatModel | str) -> Rewriter:
         """Return the rewriter for what `Memory(rewrite=...)` was given."""
         is_model = isinstance(given, str) or hasattr(given, "invoke")
-        return cls(Asker(given) if is_model else given)  # type: ignore[arg-type]  # told apart above
+        return cls(ChatCaller(given) if is_model else given)  # type: ignore[arg-type]  # told apart above
 
     async def _rewrite(self, query: str) -> list[str]:
         """Return what to ask instead of a query.
@@ -123,7 +123,7 @@ class Rewriter:
         Raises:
             ValueError: If that is nothing; a function may raise anything, a model `ModelError`.
         """
-        if isinstance(self.by, Asker):
+        if isinstance(self.by, ChatCaller):
             return (await self.by.ask(_request(query), Rewritten, _read, retries=0)).value
         return _checked(await blocking(self.by, query))
 

@@ -26,6 +26,7 @@ from langgraph_memory.redaction import Redact
 from langgraph_memory.sessions.guard import Guard, point_of, thread_of, user_of
 from langgraph_memory.sessions.sqlite import (
     SqliteGuard,
+    existing_file,
     open_sqlite,
     open_sqlite_read_only,
     place_of_file,
@@ -326,7 +327,7 @@ def open_sessions(
             or a function of a text, such as `memory.redact`. A run has what it was given until it
             ends; whoever goes on with the thread, or reads it, finds what was kept.
         read_only: Reads a file without a write of any kind, also while another process writes it;
-            what would write is refused.
+            what would write is refused. The file has to be there.
 
     Returns:
         Sessions for `with` and `async with`. Entering raises `StoreError` if the database cannot
@@ -334,6 +335,7 @@ def open_sessions(
 
     Raises:
         ConfigurationError: If `path` is another URL, or empty; if `redact` is something else.
+        StoreError: If what is only to be read is not there.
         ImportError: If Postgres is asked for without the extra `postgres`.
 
     Example:
@@ -351,5 +353,6 @@ def open_sessions(
         return Sessions(database_of(text), lambda: open_postgres(text, busy_timeout, redacts))
     file = place_of_file(text)
     if read_only:
+        existing_file(file)
         return Sessions(file, lambda: open_sqlite_read_only(file, busy_timeout))
     return Sessions(file, lambda: open_sqlite(SqliteGuard, file, busy_timeout, redacts))

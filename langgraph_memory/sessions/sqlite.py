@@ -274,12 +274,22 @@ def open_sqlite_read_only(place: str, busy_timeout: float) -> SqliteGuard:
     """Open the saver of a file behind a guard, to be only read.
 
     Raises:
-        StoreError: If there is no such file.
+        StoreError: If there is no such file, or not any more.
+    """
+    return ReadGuard(ReadThreads(str(existing_file(place)), busy_timeout), None)
+
+
+def existing_file(place: str) -> Path:
+    """Return the file that sessions lie in.
+
+    Raises:
+        StoreError: If there is no such file, or not any more.
     """
     file = _file_of(place)
+    _refuse_lost(str(file))
     if not file.is_file():
         raise StoreError(f"there are no sessions in {file}")
-    return ReadGuard(ReadThreads(str(file), busy_timeout), None)
+    return file
 
 
 def _file_of(path: str) -> Path:

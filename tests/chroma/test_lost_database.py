@@ -58,9 +58,9 @@ def test_a_folder_whose_texts_are_gone_is_refused_and_can_be_put_back(
     shutil.copytree(place, backup)
     lose(place / DATABASE)
     before = sorted(place.iterdir())
-    for _ in range(2):
+    for read_only in (False, True, False):
         with pytest.raises(StoreError, match=r"held a memory, and .* put it back from a backup"):
-            open_store(place)
+            open_store(place, read_only=read_only)
     assert sorted(place.iterdir()) == before
     shutil.rmtree(place)
     shutil.copytree(backup, place)

@@ -16,7 +16,7 @@ import doctest
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -92,8 +92,18 @@ def run(path: Path, left_out: Callable[[int, str], None]) -> None:
             for example in document.examples():
                 example.evaluate()
     finally:
+        _close_what_is_open(vars(module).values())
         del sys.modules[module.__name__]
         sys.modules.update(imported)
+
+
+def _close_what_is_open(values: Iterable[object]) -> None:
+    """Close what a page has left open for its readers to go on with."""
+    for value in values:
+        if type(value).__module__.startswith(_PACKAGES) and callable(
+            close := getattr(value, "close", None)
+        ):
+            close()
 
 
 def overlooked(path: Path) -> list[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import socket
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import pytest
@@ -210,6 +212,41 @@ async def test_a_request_that_is_too_large_is_refused(words: Memory) -> None:
         parted = await http.post("/mcp", content=parts(), headers=AS_ANA)
         assert parted.status_code == 413
         assert parted.content == large.content
+
+
+async def test_headers_that_are_too_large_are_refused_however_they_arrive(
+    words: Memory, tmp_path: Path
+) -> None:
+    async with in_this_process(words) as http:
+        for size, status in ((15_000, 200), (17_000, 431), (100_000, 431)):
+            headers = {**AS_ANA, "X-Long": "a" * size}
+            assert (await http.post("/mcp", json=LIST_TOOLS, headers=headers)).status_code == status
+        refused = await http.post(f"/mcp?{'a' * 17_000}", json=LIST_TOOLS, headers=AS_ANA)
+        assert refused.status_code == 431
+        assert "16384 bytes at most" in refused.json()["error"]["message"]
+
+
+def test_a_client_that_sends_all_before_it_reads_is_told_what_is_too_large(tmp_path: Path) -> None:
+    tokens = write(tmp_path / "tokens.json", TOKENS)
+    with http_server("--path", str(tmp_path / "memory"), "--tokens", str(tokens)) as url:
+        for size in (LARGEST + 1, 4 * LARGEST):
+            sent = urllib.request.Request(url, b" " * size, AS_ANA)
+            with pytest.raises(HTTPError) as refused:  # a connection that was reset is none
+                urllib.request.urlopen(sent)
+            with refused.value as answer:
+                assert answer.code == 413
+                assert "too large" in json.load(answer)["error"]["message"]
+        assert b"100 Continue" not in asked_to_go_on(url, 4 * LARGEST)
+
+
+def asked_to_go_on(url: str, size: int) -> bytes:
+    """Return what is said to a client that asks before it sends a body."""
+    place = urlsplit(url)
+    head = f"POST {place.path} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {ANA}\r\n"
+    head += f"Content-Length: {size}\r\nExpect: 100-continue\r\n\r\n"
+    with socket.create_connection((str(place.hostname), place.port or 80)) as client:
+        client.sendall(head.encode())
+        return client.recv(1 << 16)
 
 
 async def test_a_request_that_breaks_off_is_no_error_of_the_server(

@@ -100,6 +100,7 @@ FOR_TOKENS = [*FOLDER, "--port", "8300"]
         ([*AS_USER, "--max-connections", "9"], "--max-connections is for HTTP"),
         ([*AS_USER, "--requests-per-minute", "9"], "--requests-per-minute is for HTTP"),
         ([*FOR_TOKENS, "--request-timeout", "0"], "--request-timeout: it takes a whole number"),
+        ([*FOR_TOKENS, "--max-connections", "1000000"], "a whole number from 1 to 999999"),
         ([*FOR_TOKENS, "--max-connections", "many"], "--max-connections: it takes a whole number"),
     ],
 )
@@ -125,6 +126,7 @@ def test_help_says_what_the_options_do(capsys: Any) -> None:
     assert "read again when it changes" in help
     for limit in (REQUESTS, CONNECTIONS, int(PATIENCE)):
         assert f"(default: {limit})" in help
+    assert "128 less than the files" in help
 
 
 def test_more_connections_than_the_process_may_have_are_refused(

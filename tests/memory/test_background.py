@@ -443,7 +443,7 @@ PRELUDE = """
     import langgraph_memory.memory.background
     from langgraph_memory import ChromaStore, Memory
     from langgraph_memory.testing import HashingEmbeddings
-    from langgraph_memory.notes.extraction_batch import Processed
+    from langgraph_memory.notes import Processed
 
     def say(*words):
         # In one system call: two memories' threads may print at once.

@@ -24,6 +24,7 @@ from langgraph_memory import ChromaStore, Document, Memory, Source
 from langgraph_memory.documents.documents import Replacement
 from langgraph_memory.errors import ConfigurationError, MissingUserError, StoreError
 from langgraph_memory.records.owners import Owner
+from langgraph_memory.store import adapted
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from langgraph_memory.text.escaping import CLOSE, OPEN
 from langgraph_memory.twins import drive
@@ -487,7 +488,7 @@ def test_processes_that_share_a_server_never_tear_a_source(schedule: list[int]) 
 
 def _read(memory: Memory, replacement: Replacement) -> dict[str, Any]:
     ops = replacement.read_ops
-    return dict(zip(ops, memory.store.batch(list(ops.values())), strict=True))
+    return dict(zip(ops, adapted(memory.store).batch(ops.values()), strict=True))
 
 
 def steps(memory: Memory, text: str) -> Iterator[None]:
@@ -496,7 +497,7 @@ def steps(memory: Memory, text: str) -> Iterator[None]:
     while ops := replacement.next_ops(_read(memory, replacement)):
         yield
         for start in range(0, len(ops), 2):
-            memory.store.batch(ops[start : start + 2])
+            adapted(memory.store).batch(ops[start : start + 2])
             yield
 
 

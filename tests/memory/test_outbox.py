@@ -25,6 +25,7 @@ from langgraph_memory.errors import ConfigurationError, StoreAwayError, StoreErr
 from langgraph_memory.memory.delivery import Delivery, Letter
 from langgraph_memory.memory.outbox import Content, Entry
 from langgraph_memory.testing import HashingEmbeddings
+from langgraph_memory.twins import blocking
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLACE = "http://127.0.0.1:8000 default_tenant/default_database"
@@ -45,7 +46,7 @@ class Shop:
             return Entry(user, thread_id, NOW, {"number": number})
 
         letter = Letter(PLACE, user, thread_id, entry, self.deliver)
-        return self.delivery.save(letter, lambda: self._write(user, thread_id, number))
+        return self.delivery.save(letter, lambda: blocking(self._write, user, thread_id, number))
 
     def deliver(self, entry: Entry) -> None:
         self._write(entry.user, entry.thread_id, entry.content["number"])

@@ -20,7 +20,7 @@ from langgraph_memory.notes.model_merge import (
     merge_request,
     merges,
 )
-from langgraph_memory.notes.similarity import BLIND, UNMEASURED
+from langgraph_memory.notes.similarity import UNMEASURED, WITHOUT_MEANING
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import Note
 from langgraph_memory.redaction import redact_secrets
@@ -167,4 +167,4 @@ def test_nothing_to_merge_is_an_answer_and_prose_is_none() -> None:
 
 def test_an_embedder_that_is_not_compared_asks_about_nothing() -> None:
     vectors = np.ones((3, 1), np.float32)
-    assert alike(GROUP, vectors, BLIND.ask_from) == []
+    assert alike(GROUP, vectors, WITHOUT_MEANING.ask_from) == []

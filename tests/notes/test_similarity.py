@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from langgraph_memory.models.embedder import Embedder
-from langgraph_memory.notes.similarity import EMBEDDED, UNMEASURED, Judgement, band_of, judge
+from langgraph_memory.notes.similarity import EMBEDDED, UNMEASURED, Judgement, judge, threshold_of
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import KINDS, Kind, Note
 from langgraph_memory.testing import HashingEmbeddings
@@ -141,9 +141,9 @@ def embedder() -> Embedder:
 
 
 def test_the_embedded_default_is_known_by_its_name_and_others_are_not(embedder: Embedder) -> None:
-    assert band_of(embedder.fingerprint.embedder) == EMBEDDED
-    assert band_of(Embedder(HashingEmbeddings()).fingerprint.embedder) == UNMEASURED
-    assert band_of("OpenAIEmbeddings:text-embedding-3-small") == UNMEASURED
+    assert threshold_of(embedder.fingerprint.embedder) == EMBEDDED
+    assert threshold_of(Embedder(HashingEmbeddings()).fingerprint.embedder) == UNMEASURED
+    assert threshold_of("OpenAIEmbeddings:text-embedding-3-small") == UNMEASURED
 
 
 @given(NOTES, NOTES, COSINES)

@@ -134,5 +134,13 @@ async def test_what_would_write_is_refused_and_what_is_closed_is_read(tmp_path: 
             assert len(read_all(sessions)) == 2
         assert len(read_all(sessions)) == 2
     with pytest.raises(StoreError, match="no sessions in"):
-        open_sessions(tmp_path / "nothing", read_only=True).list("c-2291")
+        open_sessions(tmp_path / "nothing", read_only=True)
     assert not (tmp_path / "nothing").exists()
+
+
+def test_a_file_that_is_gone_is_told_from_one_that_never_was(tmp_path: Path) -> None:
+    with open_sessions(tmp_path) as sessions:
+        run(sessions, "monday")
+    (tmp_path / "sessions.sqlite").unlink()
+    with pytest.raises(StoreError, match="it held threads, and is gone"):
+        open_sessions(tmp_path, read_only=True)

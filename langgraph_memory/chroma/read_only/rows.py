@@ -30,7 +30,7 @@ from langgraph_memory.chroma.calls import (
 )
 from langgraph_memory.chroma.read_only.index_vectors import IndexVectors
 from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete
-from langgraph_memory.chroma.repair.repair import confirmed
+from langgraph_memory.chroma.repair.repair import confirmed, refuse_lost
 from langgraph_memory.chroma.rows import Row
 from langgraph_memory.chroma.tables import DATABASE, StoredCollection, find_collection, row_count
 from langgraph_memory.errors import ConfigurationError, StoreError
@@ -58,17 +58,20 @@ class FolderRows(ChromaRows):
         embedder: Makes the vectors of rows whose own are lost.
 
     Raises:
-        StoreError: If there is no memory in the folder, or it cannot be read.
+        StoreError: If there is no memory in the folder, or not any more, or it cannot be read.
         ConfigurationError: If it was not written by this version.
         EmbedderMismatchError: From a read, if vectors are lost and another embedder made them.
     """
 
     def __init__(self, directory: Path, embedder: Embedder) -> None:
-        if not (directory / DATABASE).is_file():
+        file = directory / DATABASE
+        if not file.is_file() or not file.stat().st_size:
+            refuse_lost(directory)
+        if not file.is_file():
             raise StoreError(f"there is no memory in {directory}: {DATABASE} is missing")
         self._directory = directory
         self._embedder = embedder
-        self._reader = SqliteReader(directory / DATABASE)
+        self._reader = SqliteReader(file)
         self._seen: object = None
         self._main = _NOTHING
         self._index = IndexVectors(directory, 0)
@@ -78,6 +81,8 @@ class FolderRows(ChromaRows):
         self.max_rows = PAGE
         try:
             with self.moment():
+                if self._main is _NOTHING:
+                    refuse_lost(directory)
                 if self.metadata.get("schema") != SCHEMA:
                     raise ConfigurationError(f"{directory} was not written by this version")
         except BaseException:
