@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePath
 from typing import Any
@@ -44,11 +45,10 @@ from langgraph_memory.records import (
     check_turn_id,
     check_unit,
     in_zone,
-    readers,
     writer,
 )
 from langgraph_memory.redaction import Redact
-from langgraph_memory.retrieval import Asker, Choice, Question
+from langgraph_memory.retrieval import Choice, RecallQuery
 from langgraph_memory.store import ALL, kept_metadata, record_filter
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -246,51 +246,26 @@ def edits(
     return changes
 
 
-def question(
-    query: str,
-    *,
-    user: str,
-    project: str | None,
-    agent: str | None,
-    types: Sequence[RecordType] | None,
-    kinds: Sequence[Kind] | None,
-    filter: Mapping[str, Any] | None,
-    limit: int,
-    min_relevance: float | None,
-    as_of: datetime | None,
-    thread_id: str | None,
-    known: Iterable[str],
-    now: datetime,
-    zone: tzinfo,
-    embedder: str,
-    statements: bool,
-    expired: datetime | None,
-    redact: Redact,
-) -> Question:
-    """Return what a recall asks."""
-    if not isinstance(query, str):
-        raise ConfigurationError(f"query is a text, got {type(query).__name__}")
-    check_count("limit", limit)
-    if min_relevance is not None:
-        check_number("min_relevance", min_relevance)
-    moment = None if as_of is None else as_utc(as_of, "as_of=")
-    return Question(
-        query=check_any_text("query", query[:MAX_QUERY_CHARACTERS], redact),
-        owners=tuple(readers(user, project, agent)),
+def recall_query(given: RecallQuery, zone: tzinfo, redact: Redact) -> RecallQuery:
+    """Return what a recall asks, checked, with its moments in the time zone of the memory."""
+    if not isinstance(given.text, str):
+        raise ConfigurationError(f"query is a text, got {type(given.text).__name__}")
+    check_count("limit", given.limit)
+    if given.min_relevance is not None:
+        check_number("min_relevance", given.min_relevance)
+    moment = None if given.as_of is None else as_utc(given.as_of, "as_of=")
+    types, kinds, filter, thread = given.types, given.kinds, given.filter, given.thread_id
+    return replace(
+        given,
+        text=check_any_text("query", given.text[:MAX_QUERY_CHARACTERS], redact),
         types=None if types is None else _types(types, TYPES),
         kinds=None if kinds is None else _kinds(kinds),
         filter=None if filter is None else record_filter(filter, types or TYPES, zone),
-        limit=min(limit, ALL),
-        min_relevance=min_relevance,
+        limit=min(given.limit, ALL),
         as_of=moment,
-        asker=Asker(
-            now=in_zone(moment or now, zone),
-            embedder=embedder,
-            known=dict.fromkeys(known),
-            thread_id=None if thread_id is None else check_thread_id(thread_id),
-        ),
-        statements=statements,
-        expired=expired,
+        thread_id=None if thread is None else check_thread_id(thread),
+        known=dict.fromkeys(given.known),
+        now=in_zone(moment or given.now, zone),
     )
 
 

@@ -23,15 +23,16 @@ from langgraph_memory.records import (
     RecordType,
     Source,
     check_record_id,
+    readers,
     writer,
 )
 from langgraph_memory.retrieval import (
-    Answers,
-    Question,
-    Ranking,
     Recalled,
+    RecallQuery,
     counts,
     lesson_ops,
+    narrowed,
+    recall_ops,
     recalled_from,
     rerank,
     with_found,
@@ -96,49 +97,39 @@ class Reading(Verbs):
             What is known and what perhaps is about the query, the profile, similar past tasks and
             what was said last; `nothing_known` if no hit is relevant enough.
         """
-        question = arguments.question(
-            query,
-            user=user,
-            project=project,
-            agent=agent,
-            types=types,
-            kinds=kinds,
-            filter=filter,
-            limit=limit,
-            min_relevance=min_relevance,
-            as_of=as_of,
-            thread_id=thread_id,
-            known=known,
-            **self._reader,
+        asked = arguments.recall_query(
+            RecallQuery(
+                query,
+                tuple(readers(user, project, agent)),
+                types,
+                kinds,
+                filter,
+                limit,
+                min_relevance,
+                as_of,
+                thread_id,
+                known,
+                now=self.clock(),
+                embedder=self._embedder,
+                statements=self.statements,
+                expired=self._expired,
+            ),
+            self.zone,
+            self.redact,
         )
         ranking = self._ranking
-        answers = await self._answers(question, ranking)
-        while (narrowed := question.narrowed(answers)) is not None:
-            question, answers = narrowed, await self._answers(narrowed, ranking)
-        recalled = recalled_from(question, answers, ranking, as_of or self.clock())
+        answers = await self._ask(recall_ops(asked, ranking))
+        while (again := narrowed(asked, answers)) is not None:
+            asked, answers = again, await self._ask(recall_ops(again, ranking))
+        recalled = recalled_from(asked, answers, ranking, as_of or self.clock())
         if self.reranker is not None:
             recalled = await rerank(self.reranker, recalled)
-        asked: list[GetOp] = []
-        while (ops := lesson_ops(recalled)) and ops != asked:
-            recalled, asked = with_found(recalled, await self._batch(ops)), ops
+        read: list[GetOp] = []
+        while (ops := lesson_ops(recalled)) and ops != read:
+            recalled, read = with_found(recalled, await self._batch(ops)), ops
         return with_lessons(recalled, as_of, self.clock())
 
     recall, arecall = twins(_recall)
-
-    async def _answers(self, question: Question, ranking: Ranking) -> Answers:
-        return await self._ask(question.ops(ranking))
-
-    @property
-    def _reader(self) -> dict[str, Any]:
-        """What a recall has to know of this memory."""
-        return {
-            "now": self.clock(),
-            "zone": self.zone,
-            "embedder": self._embedder,
-            "statements": self.statements,
-            "expired": self._expired,
-            "redact": self.redact,
-        }
 
     async def _list(
         self,

@@ -15,9 +15,16 @@ from langgraph_memory.retrieval.block import (
 )
 from langgraph_memory.retrieval.conversation_query import Rewrite, Rewriter, in_turn, queries_of
 from langgraph_memory.retrieval.listing import Choice, counts, doomed, receipt
-from langgraph_memory.retrieval.query import Answers, Question
+from langgraph_memory.retrieval.query import RecallQuery
 from langgraph_memory.retrieval.ranking import Floors, Ranking, recency
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.retrieval.reranking import rerank
-from langgraph_memory.retrieval.results import lesson_ops, recalled_from, with_found, with_lessons
-from langgraph_memory.retrieval.scoring import Asker
+from langgraph_memory.retrieval.results import (
+    Answers,
+    lesson_ops,
+    narrowed,
+    recall_ops,
+    recalled_from,
+    with_found,
+    with_lessons,
+)

@@ -35,6 +35,70 @@ reach, to be known with it. Of about thirty rules that were tried on labelled no
 curve of precision and recall; this is the place on it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """Thresholds of relevance: the evidence from which on a memory knows something, by type.
+
+    Evidence is what the best record of a type has in common with the question, on a scale on which
+    a cosine similarity of 1 and all the words of the question are 1 each. For a message it is
+    similarity, plus coverage (the share of the question's words in it and around it), plus how
+    close it is to the day asked about, plus a bonus if the question names its speaker; a user's own
+    question has little. For records that stand alone it is similarity plus coverage squared: one or
+    two common words are no evidence.
+
+    The best record decides for its type. Other records that stand alone have to come near to it
+    (`Ranking.accompanies`); messages need not: judged one by one, they lost a tenth of the answers
+    to the questions of LoCoMo's development conversations.
+
+    The defaults are for the embedded default embedder. No threshold separates all questions that a
+    memory answers from all others: lower ones let more of both through.
+    """
+
+    message: float = 0.55
+    """Of LoCoMo's questions, which mostly name who speaks, .002 stay below; of everyday questions
+    about other subjects .87 in English and all in Chinese (`benchmarks/floor.py`)."""
+    note: float = 0.17
+    """Of questions that avoid the words of their notes less than .03 stay below; of everyday
+    questions about other subjects .22 in English and .10 in Chinese, and over LoCoMo's observations
+    .53 and .62. What lies below is shown as uncertain, so that a higher floor would say "nothing is
+    remembered" beside the line that tells."""
+    document: float = 0.3
+    """Of 33 questions that pages of docs/ and a handbook answer 3 stay below, and 31 of 33 about
+    other subjects."""
+    episode: float = 0.2
+    """Below it are .02 of the tasks like a logged one, and .64 of the questions about other
+    subjects (`benchmarks/episodes.py`)."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            check_number(each.name, getattr(self, each.name))
+
+    def of(self, type: RecordType) -> float:
+        """Return the floor of a type that can be recalled."""
+        floor: float = getattr(self, type)
+        return floor
+
+
+EMBEDDED = Floors()
+
+UNMEASURED = Floors(message=0.5)
+"""For embedders that nobody measured. Some put all texts above .7, and then nothing is refused: to
+say too often that nothing is known would be worse."""
+
+WITH_E5 = Floors(message=0.58)
+"""For `UniversalAndE5`. Of LoCoMo's questions .03 stay below, of those about other conversations
+with the names exchanged .62, of everyday questions about other subjects .9 to 1. Of questions that
+avoid the words of their notes .03 stay below the floor for notes, and .52 of the everyday ones, in
+the Chinese memory .27."""
+
+_FLOORS = {"use-multilingual-v3": EMBEDDED, "use-multilingual-v3+e5-small-q4": WITH_E5}
+
+
+def floors_of(embedder: str) -> Floors:
+    """Return the floors for an embedder, by the name that its `Fingerprint` has."""
+    return _FLOORS.get(embedder, UNMEASURED)
+
+
 class Evidence(NamedTuple):
     """A record that a search brought up, with the scores that its ranker gave it."""
 
@@ -252,56 +316,3 @@ def _moment(record: Record) -> datetime:
 
 def _importance(record: Record) -> float:
     return record.importance if isinstance(record, Note) else 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Floors:
-    """The evidence that is asked for, by the type of the records.
-
-    The defaults are for the embedded default embedder. No floor tells all questions that a memory
-    answers from all others: lower ones let more of both through.
-    """
-
-    message: float = 0.55
-    """Of LoCoMo's questions, which mostly name who speaks, .002 stay below; of everyday questions
-    about other subjects .87 in English and all in Chinese (`benchmarks/floor.py`)."""
-    note: float = 0.17
-    """Of questions that avoid the words of their notes less than .03 stay below; of everyday
-    questions about other subjects .22 in English and .10 in Chinese, and over LoCoMo's observations
-    .53 and .62. What lies below is shown as uncertain, so that a higher floor would say "nothing is
-    remembered" beside the line that tells."""
-    document: float = 0.3
-    """Of 33 questions that pages of docs/ and a handbook answer 3 stay below, and 31 of 33 about
-    other subjects."""
-    episode: float = 0.2
-    """Below it are .02 of the tasks like a logged one, and .64 of the questions about other
-    subjects (`benchmarks/episodes.py`)."""
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            check_number(each.name, getattr(self, each.name))
-
-    def of(self, type: RecordType) -> float:
-        """Return the floor of a type that can be recalled."""
-        floor: float = getattr(self, type)
-        return floor
-
-
-EMBEDDED = Floors()
-
-UNMEASURED = Floors(message=0.5)
-"""For embedders that nobody measured. Some put all texts above .7, and then nothing is refused: to
-say too often that nothing is known would be worse."""
-
-WITH_E5 = Floors(message=0.58)
-"""For `UniversalAndE5`. Of LoCoMo's questions .03 stay below, of those about other conversations
-with the names exchanged .62, of everyday questions about other subjects .9 to 1. Of questions that
-avoid the words of their notes .03 stay below the floor for notes, and .52 of the everyday ones, in
-the Chinese memory .27."""
-
-_FLOORS = {"use-multilingual-v3": EMBEDDED, "use-multilingual-v3+e5-small-q4": WITH_E5}
-
-
-def floors_of(embedder: str) -> Floors:
-    """Return the floors for an embedder, by the name that its `Fingerprint` has."""
-    return _FLOORS.get(embedder, UNMEASURED)

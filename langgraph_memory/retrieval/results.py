@@ -1,7 +1,7 @@
-"""What a store's answers to a recall come to: three degrees, the profile, the last session. No I/O.
+"""What a recall reads from a store, and what it makes of the answers. No I/O.
 
-Known is what belongs to a type of which the best record reaches its floor; perhaps is the best of
-what lies below.
+A hit is relevant enough: the best record of its type reaches the threshold. Below it lies what is
+perhaps relevant. Beside them are the profile, what the user stated, and the last session.
 """
 
 from __future__ import annotations
@@ -10,14 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from langgraph_memory.messages import unexpired
 from langgraph_memory.records import Episode, Message, Note, Owner, Record, RecordType, normalise
-from langgraph_memory.retrieval.query import Answers, Asked, Question
+from langgraph_memory.retrieval.query import RecallQuery
 from langgraph_memory.retrieval.ranking import Evidence, Ranking, distinct
 from langgraph_memory.retrieval.recalled import Hit, Recalled
-from langgraph_memory.store import Found, Match, get_op, lying_in, read_record, said_at
+from langgraph_memory.retrieval.scoring import ranker_of
+from langgraph_memory.store import (
+    ALL,
+    Found,
+    HybridOp,
+    Match,
+    NewestOp,
+    get_op,
+    lying_in,
+    read_record,
+    said_at,
+)
 from langgraph_memory.text import is_courtesy, wording
 
 RECENT_MESSAGES = 6
@@ -25,21 +36,88 @@ EPISODES = 3
 PERHAPS = 5
 """Of what is not known, so many are shown at most where nothing is known."""
 
+_SESSION: tuple[RecordType, ...] = ("message", "episode")
+_RECENT_WINDOW = 24  # newest messages looked at for those of the latest session
+_EXPIRED = 200  # more, where the store may hold what has expired
 _SPARE_TASKS = 3  # more: only a few per cent of recency make them change places
 
 
+class Lookup(NamedTuple):
+    """The name of an operation in the batch of a recall, and of the answer to it."""
+
+    what: str
+    """`search` and `newest` for a type of records, `source` for the documents of an owner."""
+    type: RecordType
+    owner: Owner | None = None
+
+
+Answers = Mapping[Lookup, Any]
+
+
+def recall_ops(query: RecallQuery, ranking: Ranking) -> dict[Lookup, Any]:
+    """Return the operations to put to the store, as one batch."""
+    limit = query.enough if query.expired is None else query.enough + _EXPIRED
+    ops: dict[Lookup, Any] = {
+        Lookup("search", type): HybridOp(
+            tuple(owner.namespace(type) for owner in query.owners),
+            query.text,
+            ranker_of(type, query, ranking),
+            query.pushed_down(type),
+            limit if type in query.searched_types else 0,
+            query.also(type),
+        )
+        for type in query.ranked_types
+    }
+    other: dict[str, Any] = {}
+    if query.as_of is not None:
+        other["created_at"] = {"$lte": query.as_of.isoformat()}
+    if query.thread_id is not None:
+        other["thread_id"] = {"$ne": query.thread_id}
+    user = query.owners[0]
+    for type in _SESSION:
+        newest = NewestOp(user.namespace(type), other, _RECENT_WINDOW, "created_at")
+        ops[Lookup("newest", type)] = newest
+    for owner in query.owners:
+        ops[Lookup("source", "source", owner)] = NewestOp(owner.namespace("source"), None, ALL)
+    return ops
+
+
+def narrowed(query: RecallQuery, answers: Answers) -> RecallQuery | None:
+    """Return the query to ask instead, if chunks of replaced editions were found; else `None`.
+
+    While a source is replaced, there are chunks of two editions, and those of the old one would
+    take the place of others.
+    """
+    holding = {item.value["edition"] for item in _sources(query, answers)}
+    chunks = [match.item for match in answers.get(Lookup("search", "document"), ())]
+    found = {
+        chunk.value["edition"] for chunk in chunks if isinstance(chunk.value.get("edition"), str)
+    }
+    if found <= holding | query.hidden and not holding & query.hidden:
+        return None
+    return replace(query, hidden=(query.hidden | found) - holding)
+
+
+def _sources(query: RecallQuery, answers: Answers) -> list[Any]:
+    return [
+        item
+        for owner in query.owners
+        for item in lying_in(owner.namespace("source"), answers[Lookup("source", "source", owner)])
+    ]
+
+
 def recalled_from(
-    question: Question, answers: Answers, ranking: Ranking, now: datetime
+    query: RecallQuery, answers: Answers, ranking: Ranking, now: datetime
 ) -> Recalled:
-    """Return what the store's answers to `question.ops` come to.
+    """Return what the store's answers to `recall_ops` come to.
 
     Args:
-        question: What was asked.
+        query: What was asked.
         answers: By their names; messages that have expired are taken out of them.
-        ranking: The same that `ops` was given.
+        ranking: The same that `recall_ops` was given.
         now: The moment against which recency counts.
     """
-    return _Findings(question, answers, ranking, now).recalled()
+    return _RecallResults(query, answers, ranking, now).recalled()
 
 
 def holds(record: Record, as_of: datetime | None, now: datetime) -> bool:
@@ -57,10 +135,10 @@ def holds(record: Record, as_of: datetime | None, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Findings:
-    """What is found of one question."""
+class _RecallResults:
+    """What is found of one query."""
 
-    question: Question
+    query: RecallQuery
     answers: Answers
     ranking: Ranking
     now: datetime
@@ -68,7 +146,7 @@ class _Findings:
     """Those that were read, by the identity of their items: a note is in the profile and a hit."""
 
     def recalled(self) -> Recalled:
-        asked = self.question
+        asked = self.query
         found = {
             type: each for type in asked.ranked_types if (each := self._found(type)) is not None
         }
@@ -83,7 +161,7 @@ class _Findings:
         nothing_known = not any(map(self._is_about, (*told, *tasks)))
         kept = distinct(told, asked.limit)
         return Recalled(
-            query=asked.query,
+            query=asked.text,
             profile=self._profile(found.get("note")),
             stated=self._stated(found.get("message")),
             recent=self._recent(),
@@ -93,7 +171,7 @@ class _Findings:
             nothing_known=nothing_known,
             exact=all(each.exact for each in searched.values()),
             empty=self._is_empty(found),
-            zone=asked.asker.now.tzinfo or UTC,
+            zone=asked.now.tzinfo or UTC,
             floors={type: self._floor(type) for type in searched},
         )
 
@@ -101,9 +179,9 @@ class _Findings:
 
     def _found(self, type: RecordType) -> Found[Match] | None:
         """Return what a search found of a type; `None` if it was not searched."""
-        search = self.answers.get(Asked("search", type))
+        search = self.answers.get(Lookup("search", type))
         if search is not None:
-            unexpired([search, *search.also], self.question.expired)
+            unexpired([search, *search.also], self.query.expired)
         return cast("Found[Match] | None", search)
 
     def _known(
@@ -135,8 +213,8 @@ class _Findings:
         nothing_known: bool,
     ) -> tuple[Hit, ...]:
         """Return the best of what is not known: few, where nothing is."""
-        asked = self.question
-        if is_courtesy(asked.query):
+        asked = self.query
+        if is_courtesy(asked.text):
             return ()
         most = PERHAPS if nothing_known else max(PERHAPS, asked.limit - len(kept))
         taken = {id(match.item) for match in known}
@@ -167,22 +245,22 @@ class _Findings:
         return self.records[id(item)]
 
     def _floor(self, type: RecordType) -> float:
-        return self.ranking.floor(type, self.question.min_relevance)
+        return self.ranking.floor(type, self.query.min_relevance)
 
     def _admits(self, record: Record) -> bool:
-        kinds = self.question.kinds
+        kinds = self.query.kinds
         if kinds is not None and not (isinstance(record, Note) and record.kind in kinds):
             return False
-        return holds(record, self.question.as_of, self.now)
+        return holds(record, self.query.as_of, self.now)
 
     def _is_here(self, item: Any) -> bool:
         """Whether it is of the session that is going on."""
-        thread_id = self.question.asker.thread_id
+        thread_id = self.query.thread_id
         return thread_id is not None and item.value.get("thread_id") == thread_id
 
     def _is_hit(self, type: RecordType) -> bool:
         """Whether what is found of a type is a hit; past tasks stand apart, unless asked for."""
-        return type != "episode" or self.question.tasks_are_hits
+        return type != "episode" or self.query.tasks_are_hits
 
     def _is_about(self, hit: Hit) -> bool:
         """Whether a hit says something about the query; a like task is only worth a look."""
@@ -191,16 +269,11 @@ class _Findings:
 
     def _is_empty(self, found: Mapping[RecordType, Found[Match]]) -> bool:
         """Whether there is nothing but what is of the session that is going on."""
-        known = self.question.asker.known
+        known = self.query.known
         items = chain(
-            self._newest("message"),
-            self._newest("episode"),
+            *map(self._newest, _SESSION),
             (match.item for each in found.values() for match in chain(each, *each.also)),
-            *(
-                lying_in(of.owner.namespace("source"), items)
-                for of, items in self.answers.items()
-                if of.what == "source" and of.owner is not None
-            ),
+            _sources(self.query, self.answers),
         )
         return all(item.value.get("message_id") in known or self._is_here(item) for item in items)
 
@@ -216,7 +289,7 @@ class _Findings:
         held = [
             note
             for note in records
-            if isinstance(note, Note) and holds(note, self.question.as_of, self.now)
+            if isinstance(note, Note) and holds(note, self.query.as_of, self.now)
         ]
         own = {normalise(note.text) for note in held if note.owner.kind == "user"}
         return tuple(
@@ -233,14 +306,14 @@ class _Findings:
             Hit(record, record.text, scores["stated"], scores)
             for item, scores in messages.also[0]
             if isinstance(record := self._read(item), Message)
-            and holds(record, self.question.as_of, self.now)
+            and holds(record, self.query.as_of, self.now)
         )
-        return stated if self.question.filter is None else tuple(_latest_of_each_wording(stated))
+        return stated if self.query.filter is None else tuple(_latest_of_each_wording(stated))
 
     def _recent(self) -> tuple[Message | Episode, ...]:
         """Return the end of the latest other session, oldest first, and its episode."""
         messages, episodes = (
-            sorted(self._newest(type), key=said_at, reverse=True) for type in ("message", "episode")
+            sorted(self._newest(type), key=said_at, reverse=True) for type in _SESSION
         )
         last = next(self._elsewhere(messages), None)
         if last is None:
@@ -249,20 +322,20 @@ class _Findings:
         return (*reversed(said), *islice(self._elsewhere(episodes, last.thread_id), 1))
 
     def _newest(self, type: RecordType) -> list[Any]:
-        newest = self.answers[Asked("newest", type)]
-        items = lying_in(self.question.owners[0].namespace(type), newest)
-        return unexpired([items], self.question.expired)[0]
+        newest = self.answers[Lookup("newest", type)]
+        items = lying_in(self.query.owners[0].namespace(type), newest)
+        return unexpired([items], self.query.expired)[0]
 
     def _elsewhere(
         self, items: Sequence[Any], thread_id: str | None = None
     ) -> Iterator[Message | Episode]:
         """Yield what is of another session than the asker's, or of one of them."""
-        asked, asker = self.question, self.question.asker
+        asked = self.query
         for item in items:
             where = item.value.get("thread_id")
-            if where == asker.thread_id or (thread_id is not None and where != thread_id):
+            if where == asked.thread_id or (thread_id is not None and where != thread_id):
                 continue  # unread
-            if item.value.get("message_id") in asker.known:
+            if item.value.get("message_id") in asked.known:
                 continue  # the thread was forked from that one
             record = self._read(item)
             if not isinstance(record, (Message, Episode)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from langgraph_memory.models import SHARE, Vectors, headed
 from langgraph_memory.records import RecordType
 from langgraph_memory.retrieval.message_window import ColumnsOf, Conversation
+from langgraph_memory.retrieval.query import RecallQuery
 from langgraph_memory.retrieval.ranking import Ranking
 from langgraph_memory.store import Columns, Flags, Ranker, Scores, Searched
 from langgraph_memory.text import (
@@ -209,34 +210,13 @@ ASIDE = 0.1
 what is of these days into an order, and lift nothing above it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """What rankers know about who asks."""
-
-    now: datetime
-    """The moment of asking, in the time zone of whoever asks."""
-    embedder: str = ""
-    """By which vectors were made, as its `Fingerprint` says."""
-    known: Mapping[str, None] = field(default_factory=dict)
-    """By the ids of the messages that the asker has before them; they are not found. In the order
-    in which they were said, they are looked up four times as fast as in that of a set."""
-    thread_id: str | None = None
-
-
-def ranker_of(type: RecordType, query: str, ranking: Ranking, asker: Asker) -> Ranker:
-    """Return how records of a type are ranked.
-
-    Args:
-        type: Of all the records.
-        query: What is asked.
-        ranking: The weights.
-        asker: Who asks, and when.
-    """
+def ranker_of(type: RecordType, query: RecallQuery, ranking: Ranking) -> Ranker:
+    """Return how records of a type are ranked."""
     if type == "message":
-        return MessageRanker(query, ranking, asker)
+        return MessageRanker(query, ranking)
     if type == "note":
-        return NoteRanker(query, ranking, asker)
-    return RecordRanker(query, ranking)
+        return NoteRanker(query, ranking)
+    return RecordRanker(query.text, ranking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,26 +270,25 @@ def _alone(
 class NoteRanker:
     """Ranks notes as records that stand alone, and by what they are worth in every prompt."""
 
-    query: str
+    query: RecallQuery
     ranking: Ranking
-    asker: Asker
 
     @property
     def columns(self) -> Callable[[], Columns]:
         """What is worked out once of each note."""
-        return NotesOf(self.asker.embedder)
+        return NotesOf(self.query.embedder)
 
     def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
         """Return the scores of all notes; `worth` is what the profile is chosen by.
 
         For notes of a project or an agent it is `shared`: they have places of their own.
         """
-        embedder, now = self.asker.embedder, self.asker.now
+        embedder, now = self.query.embedder, self.query.now
         alike = [
             each._replace(cosine=similarity(each.columns, each.cosine, each.query, embedder))
             for each in searched
         ]
-        scores = alone(self.query, self.ranking, alike, NOTES_POWER)
+        scores = alone(self.query.text, self.ranking, alike, NOTES_POWER)
         for each, own in zip(searched, scores, strict=True):
             fields = each.columns.fields
             own["evidence"] -= np.float32(OTHER_WORDS) * fields["aliases"]
@@ -327,21 +306,20 @@ class MessageRanker:
     same words only the latest, unless the question is about other days.
     """
 
-    query: str
+    query: RecallQuery
     ranking: Ranking
-    asker: Asker
 
     @property
     def columns(self) -> Callable[[], Columns]:
         """What is worked out once of each message."""
-        return ColumnsOf(self.asker.now.tzinfo or UTC, self.asker.embedder)
+        return ColumnsOf(self.query.now.tzinfo or UTC, self.query.embedder)
 
     def __call__(self, searched: Sequence[Searched]) -> list[dict[str, Scores]]:
         """Return the scores of all messages; `stated` is what the user's statements rank by."""
         return [self._scores(each, each.columns) for each in searched]
 
     def _scores(self, searched: Searched, said: Conversation) -> dict[str, Scores]:
-        times = spans_in(self.query, self.asker.now, said.days)
+        times = spans_in(self.query.text, self.query.now, said.days)
         named, asked = said.speakers.named_in(times.question_without, said.speaking)
         terms = list(dict.fromkeys(query_tokens(asked)))
         bm25, coverage = said.words(terms, searched.lexical)
@@ -350,7 +328,7 @@ class MessageRanker:
             "likeness": said.likeness(searched.cosine),
             "named": said.said_by(named),
             "moment": closeness(said.day, times.spans),
-            "day": within(said.day, times.spans),
+            "day": in_named_days(said.day, times.spans),
             "answers": said.answers,
             "kind": self._kind(said),
             "form": said.standing.form,
@@ -369,7 +347,7 @@ class MessageRanker:
         relevance = self._sum(parts) + np.float32(itself) * searched.cosine
         near, shared = STATED_NEARNESS
         stated = said.standing.salience + near * searched.cosine + shared * coverage * coverage
-        seen = said.seen(self.asker.known, self.asker.thread_id)
+        seen = said.seen(self.query.known, self.query.thread_id)
         for score in (relevance, evidence, stated):
             score[seen] = -np.inf
         often, newest = said.said_once(searched.chosen)
@@ -394,9 +372,9 @@ class MessageRanker:
     def _kind(self, said: Conversation) -> Scores:
         """Return 1 for what has an expression of the kind that is asked for, else 0."""
         has = np.zeros(len(said.day), np.bool_)
-        if asks_time(self.query):
+        if asks_time(self.query.text):
             has = has | said.has_time
-        if asks_number(self.query):
+        if asks_number(self.query.text):
             has = has | said.has_number
         return has.astype(np.float32)
 
@@ -416,7 +394,7 @@ def closeness(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:
     return close
 
 
-def within(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:
+def in_named_days(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:
     """Return 1 for days within a span of `NAMED_DAYS` at most, else 0."""
     inside = np.zeros(len(day), np.bool_)
     for first, last in spans:

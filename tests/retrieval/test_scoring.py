@@ -19,7 +19,7 @@ from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.records.records import Message
 from langgraph_memory.retrieval.recalled import Hit
-from langgraph_memory.retrieval.scoring import RecordRanker, closeness, within
+from langgraph_memory.retrieval.scoring import RecordRanker, closeness, in_named_days
 from langgraph_memory.store.operations import Scores, Searched
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from langgraph_memory.text.bm25 import LexicalIndex, tokens
@@ -236,7 +236,9 @@ def test_closeness_falls_with_the_days_outside_of_all_spans(
 ) -> None:
     """By a quarter of the span: what is beside a day is hardly of it, beside a month it may be."""
     rows = np.array(days, np.int32)
-    for day, close, inside in zip(days, closeness(rows, spans), within(rows, spans), strict=True):
+    for day, close, inside in zip(
+        days, closeness(rows, spans), in_named_days(rows, spans), strict=True
+    ):
         expected = [
             math.exp(-max(first - day, day - last, 0) / min(max((last - first + 1) / 4, 0.5), 7))
             for first, last in spans
