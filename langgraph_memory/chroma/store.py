@@ -28,9 +28,7 @@ from langgraph.store.base import (
 
 from langgraph_memory.chroma.collection import Collection
 from langgraph_memory.chroma.copies import checked, copied_directory
-from langgraph_memory.chroma.erasure.file_search import search
-from langgraph_memory.chroma.erasure.overwriting import overwrite
-from langgraph_memory.chroma.erasure.pending import add_pending
+from langgraph_memory.chroma.erasure.overwriting import add_pending, overwrite
 from langgraph_memory.chroma.expiry import SWEEP_EVERY, Sweeper, check_ttl_config
 from langgraph_memory.chroma.opening import (
     open_client,
@@ -46,7 +44,7 @@ from langgraph_memory.chroma.reading import Reader
 from langgraph_memory.chroma.server import Server, is_url
 from langgraph_memory.chroma.server_collection import ServerRows
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.files import resolved
+from langgraph_memory.files import resolved, search_files
 from langgraph_memory.models import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.records import Clock, utc_now
 from langgraph_memory.store import HybridOp, Namespace, NewestOp, Overwritten, Sought, check_ttl
@@ -343,11 +341,13 @@ class ChromaStore(BaseStore):
             StoreError: If it fails. It is tried again at the next opening.
         """
         collection = self._open
-        if collection.folder is None:
-            return Overwritten(search(None, files, sought), elsewhere=collection.elsewhere)
-        if later:
-            add_pending(collection.folder.lock.directory, users)
-            return Overwritten(search(None, files, sought), pending=True)
+        if collection.folder is None or later:
+            if collection.folder is not None:
+                add_pending(collection.folder.lock.directory, users)
+            found = search_files(files, sought.own, sought.shared)
+            return Overwritten(
+                found, elsewhere=collection.elsewhere, pending=collection.folder is not None
+            )
         began = perf_counter()
         found = collection.aside(lambda folder: overwrite(folder.lock, users, sought, files))
         return Overwritten(found, perf_counter() - began)

@@ -1,17 +1,29 @@
-"""The bytes of erased users in a directory: overwritten, and searched for."""
+"""The bytes of erased users in a directory: overwritten, and searched for.
+
+Their records are gone before. Whose bytes are still to be overwritten is kept in the directory
+until that is done: so the file holds their ids, as long as it is there.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from langgraph_memory.chroma.calls import COLLECTION
 from langgraph_memory.chroma.erasure.compaction import scour
-from langgraph_memory.chroma.erasure.file_search import search
-from langgraph_memory.chroma.erasure.pending import add_pending, clear_pending, pending_users
-from langgraph_memory.chroma.held_files import erase_files
+from langgraph_memory.chroma.held_files import PENDING, erase_files, held_files
+from langgraph_memory.chroma.index_files import living_vectors
+from langgraph_memory.chroma.tables import DATABASE, find_collection, reading
 from langgraph_memory.errors import StoreError
-from langgraph_memory.files import DirectoryLock
+from langgraph_memory.files import (
+    DirectoryLock,
+    living_values,
+    search_files,
+    values_in,
+    write_durably,
+)
 from langgraph_memory.store import Sought, forms_of
 
 logger = logging.getLogger(__name__)
@@ -41,7 +53,7 @@ def overwrite(
     scour(lock)
     forms = forms_of(users)
     found = search(directory, files, Sought(sought.own | forms.own, sought.shared | forms.shared))
-    clear_pending(directory)
+    _clear_pending(directory)
     return found
 
 
@@ -63,3 +75,75 @@ def finish_erasure(lock: DirectoryLock) -> tuple[str, ...]:
     else:
         logger.info("overwrote the bytes of %d erased users in %s", len(users), lock.directory)
     return users
+
+
+# -- what waits --
+
+
+def pending_users(directory: Path) -> tuple[str, ...]:
+    """Return whose bytes are still to be overwritten."""
+    try:
+        users = json.loads((directory / PENDING).read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # it is put in place whole
+        return ()
+    return tuple(user for user in users if isinstance(user, str)) if users else ()
+
+
+def add_pending(directory: Path, users: Sequence[str]) -> None:
+    """Note that some users' bytes are to be overwritten; others that are noted stay so.
+
+    Raises:
+        StoreError: If it cannot be written.
+    """
+    noted = list(dict.fromkeys([*pending_users(directory), *users]))
+    try:
+        write_durably(directory / PENDING, json.dumps(noted))  # escaped: any id can be written
+    except OSError as error:
+        raise StoreError(f"cannot write {directory / PENDING}: {error}") from error
+
+
+def _clear_pending(directory: Path) -> None:
+    """Note that nothing is left to overwrite, and overwrite the note itself."""
+    for file in (directory / f"{PENDING}.new", directory / PENDING):
+        try:
+            if file.exists():
+                file.write_bytes(bytes(file.stat().st_size))
+                file.unlink()
+        except OSError as error:
+            raise StoreError(f"cannot delete {file}: {error}") from error
+
+
+# -- what is left --
+
+
+def search(directory: Path, files: Collection[Path], sought: Sought) -> dict[str, int]:
+    """Search a memory's directory, closed for now, and other files, as `search_files` does."""
+    # Sessions come by name: those that are not erased hold what is searched for.
+    held = [
+        directory / path
+        for path, holding in held_files(directory)
+        if holding is None or holding.name not in ("sessions", "pending erasure")
+    ]
+    return search_files([*files, *held], sought.own, sought.shared, living_records)
+
+
+def living_records(file: Path) -> Iterator[bytes]:
+    """Yield all values in a file that are of records that remain, and vectors beside Chroma's."""
+    if file.name != DATABASE:
+        yield from living_values(file)
+        return
+    yield from values_in(file, leaving_out=("embeddings_queue",))
+    with reading(file.parent) as connection:
+        # A key and its value lie beside each other, and "user" + "c-2" begins "user" + "c-22".
+        for key, value in connection.execute(
+            "SELECT key, string_value FROM embedding_metadata WHERE string_value IS NOT NULL"
+        ):
+            yield f"{key}{value}".encode(errors="replace")
+        for _, vector in connection.execute(
+            "SELECT q.id, q.vector FROM embeddings_queue q JOIN embeddings e"
+            " ON e.embedding_id = q.id WHERE q.vector IS NOT NULL"
+        ):
+            yield vector
+        main = find_collection(connection, COLLECTION)
+    if main is not None:
+        yield from (row.tobytes() for row in living_vectors(file.parent, main))

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from langgraph_memory.chroma.calls import COLLECTION
 from langgraph_memory.chroma.disk_space import COPY_AND_SHRINK, Room
-from langgraph_memory.chroma.erasure.overwriting import finish_erasure
-from langgraph_memory.chroma.erasure.pending import pending_users
+from langgraph_memory.chroma.erasure.overwriting import finish_erasure, pending_users
 from langgraph_memory.chroma.held_files import unknown_files
 from langgraph_memory.chroma.index_files import rows_and_vectors
 from langgraph_memory.chroma.repair.rebuild import Progress, embedded
