@@ -21,13 +21,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.chroma.calls import ChromaRows, cut
-from langgraph_memory.chroma.catalogue import Catalogue, under
-from langgraph_memory.chroma.expiry import Prolonged
-from langgraph_memory.chroma.folder import Folder
-from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
-from langgraph_memory.chroma.loading import (
+from langgraph_memory.chroma.calls import (
+    ChromaRows,
     TooLargeError,
+    cut,
     item_envelopes,
     listed_namespaces,
     load_items,
@@ -35,12 +32,12 @@ from langgraph_memory.chroma.loading import (
     stored_before,
     stored_items,
 )
-from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
-from langgraph_memory.chroma.partition_cache import Limits, PartitionCache
-from langgraph_memory.chroma.rows import BESIDE_ITEMS, is_of_user, namespace_row, row_id, tombstone
-from langgraph_memory.chroma.vector_clock import VectorClock, is_empty
-from langgraph_memory.chroma.writing import (
-    ReplacedItem,
+from langgraph_memory.chroma.catalogue import Catalogue, under
+from langgraph_memory.chroma.expiry import Prolonged
+from langgraph_memory.chroma.folder import Folder
+from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
+from langgraph_memory.chroma.partition import Limits, Partition, PartitionCache, PartitionSnapshot
+from langgraph_memory.chroma.planning import (
     Write,
     Writes,
     deletions,
@@ -49,6 +46,15 @@ from langgraph_memory.chroma.writing import (
     put_rows,
     touched_ids,
 )
+from langgraph_memory.chroma.rows import (
+    BESIDE_ITEMS,
+    ReplacedItem,
+    is_of_user,
+    namespace_row,
+    row_id,
+    tombstone,
+)
+from langgraph_memory.chroma.vector_clock import VectorClock, is_empty
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.models import Fingerprint, fingerprint_from_metadata, fingerprint_to_metadata
 from langgraph_memory.store import Address, Namespace, StoredItem, part_of

@@ -27,7 +27,6 @@ from langgraph.store.base import (
 )
 
 from langgraph_memory.chroma.collection import Collection
-from langgraph_memory.chroma.copies import checked, copied_directory
 from langgraph_memory.chroma.erasure.overwriting import add_pending, overwrite
 from langgraph_memory.chroma.expiry import SWEEP_EVERY, Sweeper, check_ttl_config
 from langgraph_memory.chroma.opening import (
@@ -38,9 +37,10 @@ from langgraph_memory.chroma.opening import (
     open_server,
     release,
 )
-from langgraph_memory.chroma.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
+from langgraph_memory.chroma.partition import CACHE_BYTES, PARTITION_ROWS, Limits
 from langgraph_memory.chroma.planning import Plan, labels, plan, writes_of
 from langgraph_memory.chroma.reading import Reader
+from langgraph_memory.chroma.repair.maintenance import checked, copied_directory
 from langgraph_memory.chroma.server import Server, is_url
 from langgraph_memory.chroma.server_collection import ServerRows
 from langgraph_memory.errors import ConfigurationError

@@ -30,7 +30,7 @@ from langgraph_memory.chroma.calls import (
     cut,
     upsert,
 )
-from langgraph_memory.chroma.disk_space import Room, needed
+from langgraph_memory.chroma.local_calls import Room, needed
 from langgraph_memory.chroma.rows import Row
 from langgraph_memory.errors import StoreError
 from langgraph_memory.models import (
