@@ -258,15 +258,18 @@ def _wrong_vectors(folder: Path, header: Header, dims: int) -> int:
 
 
 def _elements_of(folder: Path, header: Header, dims: int) -> NDArray[np.void]:
-    record = np.dtype(
+    return np.fromfile(folder / "data_level0.bin", _record_type(header, dims))
+
+
+def _record_type(header: Header, dims: int) -> np.dtype[np.void]:
+    return np.dtype(
         {
-            "names": ["vector"],
-            "formats": [("<f4", dims)],
-            "offsets": [header.vector_at],
+            "names": ["vector", "number"],
+            "formats": [("<f4", dims), "<u8"],
+            "offsets": [header.vector_at, header.number_at],
             "itemsize": header.record,
         }
     )
-    return np.fromfile(folder / "data_level0.bin", record)
 
 
 def _links_whole(content: bytes, header: Header) -> bool:
@@ -294,9 +297,6 @@ def _elements(pickle: bytes) -> int | None:
     """Return how many elements the index has had, deleted ones included."""
     found = _ELEMENTS.search(pickle)
     return int.from_bytes(found[1], "little") if found else None
-
-
-_NUMBER = np.dtype("<u8")
 
 
 class IndexVectors:
@@ -355,36 +355,20 @@ class IndexVectors:
         self._state = None if numbers is None else state
 
     def _vector(self, file: BinaryIO, header: Header, number: int) -> NDArray[np.float32] | None:
-        record = self._record(file, header, self._places.get(number, number - 1), number)
-        if record is None and not self._places:  # elements were added in another order
-            self._places = self._all_places(file, header)
-            record = self._record(file, header, self._places.get(number, -1), number)
-        if record is None:
+        element = self._element(file, header, number)
+        if element is None and not self._places:  # elements were added in another order
+            numbers = _elements_of(self._folder, header, self._dims)["number"][: header.elements]
+            self._places = {found: place for place, found in enumerate(numbers.tolist())}
+            element = self._element(file, header, number)
+        if element is None:
             return None
-        vector = np.frombuffer(record, "<f4", self._dims, header.vector_at)
+        vector: NDArray[np.float32] = element["vector"]
         with np.errstate(all="ignore"):
             length = float(vector @ vector)
         return vector if abs(length - 1) < TOLERANCE or length == 0 else None
 
-    def _record(self, file: BinaryIO, header: Header, place: int, number: int) -> bytes | None:
-        """Return the record at a place if it is that of an element."""
-        if place < 0:
-            return None
-        file.seek(place * header.record)
-        record = file.read(header.record)
-        if len(record) < header.record:
-            return None
-        (found,) = np.frombuffer(record, _NUMBER, 1, header.number_at)
-        return record if found == number else None
-
-    def _all_places(self, file: BinaryIO, header: Header) -> dict[int, int]:
-        """Return where in the file the elements are."""
-        places = {}
-        file.seek(0)
-        for place in range(header.elements):
-            record = file.read(header.record)
-            if len(record) < header.record:
-                break
-            (number,) = np.frombuffer(record, _NUMBER, 1, header.number_at)
-            places[int(number)] = place
-        return places
+    def _element(self, file: BinaryIO, header: Header, number: int) -> np.void | None:
+        """Return an element from where it should be; `None` if another one is there."""
+        file.seek(max(self._places.get(number, number - 1), 0) * header.record)
+        found = np.fromfile(file, _record_type(header, self._dims), 1)
+        return found[0] if len(found) and found["number"][0] == number else None
