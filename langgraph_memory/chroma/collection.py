@@ -28,13 +28,11 @@ from langgraph_memory.chroma.calls import (
     item_envelopes,
     listed_namespaces,
     load_items,
-    namespaces_in,
     stored_before,
     stored_items,
 )
 from langgraph_memory.chroma.catalogue import Catalogue, under
 from langgraph_memory.chroma.expiry import Prolonged
-from langgraph_memory.chroma.folder import Folder
 from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
 from langgraph_memory.chroma.partition import Limits, Partition, PartitionCache, PartitionSnapshot
 from langgraph_memory.chroma.planning import (
@@ -84,8 +82,7 @@ class Collection:
         limits: How much is kept in memory.
         on_close: Called at the end.
         order: A number that is not below that of any item, in nanoseconds since 1970.
-        folder: The directory that it lies in, if this process alone has it open.
-        elsewhere: Where else it lies, in words; empty if it is in memory alone.
+        elsewhere: Where it lies, in words; empty if in memory alone, or in a directory of ours.
     """
 
     def __init__(
@@ -94,13 +91,11 @@ class Collection:
         limits: Limits,
         on_close: Callable[[], object],
         order: int = 0,
-        folder: Folder | None = None,
         elsewhere: str = "",
     ) -> None:
         self._rows = rows
         self._limits = limits
         self._on_close = on_close
-        self.folder = folder
         self.elsewhere = elsewhere
         self._order = order  # of the latest write; goes on from there if the clock is set back
         self._process = os.getpid()
@@ -288,26 +283,6 @@ class Collection:
             ]
             if theirs:
                 self._rows.delete(theirs)
-
-    def aside(self, work: Callable[[Folder], T]) -> T:
-        """Close the folder for Chroma, let something work on its files, and open it again.
-
-        Reads and writes wait meanwhile, and nothing that was in memory before is there afterwards.
-
-        Raises:
-            StoreError: If it cannot be opened again.
-        """
-        assert self.folder is not None
-        with self._lock:
-            self.check_usable()
-            self.flush()
-            with self.publishing:
-                self._cache.clear()
-                self._catalogue.forget()
-                self._announced.clear()
-                self._large.clear()
-            with self.folder.closed():
-                return work(self.folder)
 
     # -- expiring --
 
@@ -655,25 +630,3 @@ class Collection:
                 self._rows.delete(ids)
         except StoreError:  # a full disk, for one: reads pass them over
             logger.warning("tombstones could not be removed yet", exc_info=True)
-
-
-class DirectoryCollection(Collection):
-    """An open collection of a directory, whose tables in SQLite are read beside Chroma.
-
-    Args:
-        rows: The calls to Chroma.
-        limits: How much is kept in memory.
-        folder: The directory, which this process alone has open.
-        order: As in `Collection`.
-    """
-
-    folder: Folder
-
-    def __init__(self, rows: ChromaRows, limits: Limits, folder: Folder, order: int) -> None:
-        super().__init__(rows, limits, folder.give_back, order, folder)
-
-    def _learn(self, prefix: Namespace) -> None:
-        try:
-            self._catalogue.learn(prefix, namespaces_in(self.folder.lock.directory, prefix))
-        except StoreError:  # the tables of another version of Chroma
-            super()._learn(prefix)

@@ -13,7 +13,6 @@ from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -27,7 +26,8 @@ from langgraph.store.base import (
 )
 
 from langgraph_memory.chroma.collection import Collection
-from langgraph_memory.chroma.erasure.overwriting import add_pending, overwrite
+from langgraph_memory.chroma.directory_collection import DirectoryCollection
+from langgraph_memory.chroma.erasing import add_pending, overwrite
 from langgraph_memory.chroma.expiry import SWEEP_EVERY, Sweeper, check_ttl_config
 from langgraph_memory.chroma.opening import (
     open_client,
@@ -341,15 +341,14 @@ class ChromaStore(BaseStore):
             StoreError: If it fails. It is tried again at the next opening.
         """
         collection = self._open
-        if collection.folder is None or later:
-            if collection.folder is not None:
-                add_pending(collection.folder.lock.directory, users)
+        if not isinstance(collection, DirectoryCollection):
             found = search_files(files, sought.own, sought.shared)
-            return Overwritten(
-                found, elsewhere=collection.elsewhere, pending=collection.folder is not None
-            )
+            return Overwritten(found, elsewhere=collection.elsewhere)
+        if later:
+            add_pending(collection.directory, users)
+            return Overwritten(search_files(files, sought.own, sought.shared), pending=True)
         began = perf_counter()
-        found = collection.aside(lambda folder: overwrite(folder.lock, users, sought, files))
+        found = collection.aside(lambda lock: overwrite(lock, users, sought, files))
         return Overwritten(found, perf_counter() - began)
 
     # -- copying --
@@ -388,23 +387,13 @@ class ChromaStore(BaseStore):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await asyncio.shield(asyncio.to_thread(self.close))  # a cancelled caller closes it too
 
     # -- running --

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from langgraph_memory.chroma.calls import COLLECTION
 from langgraph_memory.chroma.copy_process import copy_directory
-from langgraph_memory.chroma.erasure.overwriting import finish_erasure, pending_users
+from langgraph_memory.chroma.erasing import finish_erasure, pending_users
 from langgraph_memory.chroma.held_files import unknown_files
 from langgraph_memory.chroma.index_files import rows_and_vectors
 from langgraph_memory.chroma.local_calls import COPY_AND_SHRINK, Room
