@@ -11,7 +11,7 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,8 @@ from langgraph_memory.chroma.collection import BatchReads, Collection
 from langgraph_memory.chroma.index_files import IndexVectors
 from langgraph_memory.chroma.index_search import ScopeName
 from langgraph_memory.chroma.partition import Limits, Partition
-from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete
+from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete, rows_of
 from langgraph_memory.chroma.repair.repair import confirmed, refuse_lost
-from langgraph_memory.chroma.rows import Row
 from langgraph_memory.chroma.tables import DATABASE, StoredCollection, find_collection, row_count
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.files import SqliteReader
@@ -182,21 +181,17 @@ class FolderRows(ChromaRows):
         columns = ("ids", *include)
         return {column: [[found[column][i] for i in places]] for column in columns}
 
-    def modify(self, metadata: Mapping[str, Any]) -> None:
-        raise self.refusal()
-
-    def upsert(self, rows: Callable[[], Sequence[Row]]) -> None:
-        raise self.refusal()
-
-    def update(self, ids: Sequence[str], metadatas: Sequence[Mapping[str, Any]]) -> None:
-        raise self.refusal()
-
-    def delete(self, ids: Sequence[str]) -> None:
-        raise self.refusal()
-
     def refusal(self) -> Exception:
         """Return what a write raises."""
         return ConfigurationError(f"{self._directory} is open for reading alone")
+
+    def _refuse(self, *args: Any) -> Any:
+        raise self.refusal()
+
+    modify: Any = _refuse
+    upsert: Any = _refuse
+    update: Any = _refuse
+    delete: Any = _refuse
 
     # -- parts of the above; the moment is held --
 
@@ -278,7 +273,7 @@ class FolderRows(ChromaRows):
         self._given_up = self._index.state
         page = self.get(ids=ids, include=["documents"])
         confirmed(self._embedder, fingerprint_from_metadata(dict(self._main.metadata)))
-        return dict(zip(page["ids"], embedded(self._embedder)(page), strict=True))
+        return dict(zip(page["ids"], embedded(self._embedder)(rows_of(page)), strict=True))
 
 
 class FolderCollection(Collection):

@@ -169,16 +169,12 @@ def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollec
     directory = resolved(path)
     if not (directory / DATABASE).is_file():
         raise ConfigurationError(f"there is no memory in {directory}: {DATABASE} is missing")
-    lock = DirectoryLock(directory)
-    lock.acquire()
-    try:
+    with DirectoryLock(directory) as lock:
         finish_interrupted(directory)
         main = stored(directory, COLLECTION)
         if main is None:
             raise ConfigurationError(f"{directory} has no collection {COLLECTION!r}")
         yield directory, lock, main
-    finally:
-        lock.release()
 
 
 def _report(lock: DirectoryLock, found: Sequence[str] = (), done: Sequence[str] = ()) -> Report:
@@ -222,23 +218,17 @@ def checked(place: Path, rows: int) -> None:
     Raises:
         StoreError: If it is not whole.
     """
-    lock = DirectoryLock(place)
-    lock.acquire()
-    try:
+    with DirectoryLock(place) as lock:
         finish_interrupted(place)
         main = stored(place, COLLECTION)
-        if main is None:
-            damage: str | None = "it has no collection"
-        else:
-            damage = examine(place, main)
+        damage = "it has no collection" if main is None else examine(place, main)
+        if main is not None and damage is None:
             with reading(place) as connection:
                 found = row_count(connection, main)
-            if damage is None and found != rows:
+            if found != rows:
                 damage = f"it has {found:,} rows, expected {rows:,}"
         if damage is not None:
             raise StoreError(f"the copy of the memory is not whole ({damage}); try again")
         note_whole(lock)
         if rows:
             leave_mark(place / DATABASE)
-    finally:
-        lock.release()
