@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -410,9 +411,10 @@ class Collection:
     ) -> BatchReads:
         self.check_usable()
         items = self._get(addresses, now)
+        present = partial(self._present, now=now)
         pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}
         sources: dict[ScopeName, Source] = {
-            scope.name: self._large_reader(scope, now)
+            scope.name: LargeReader(self._rows, scope, self._large[scope.name], present)
             if scope.name in self._large and scope.namespaces  # Chroma takes no empty list of them
             else [pairs[namespace] for namespace in scope.namespaces]
             for scope in scopes
@@ -473,15 +475,12 @@ class Collection:
     def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         if not namespaces:
             return []
+        clocks = self._clocks(namespaces)  # before: a write in between costs one more load
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
         for item in load_items(self._rows, namespaces, self._limits.partition_rows):
             items[item.namespace].append(item)
             self._order = max(self._order, item.order)  # also if the clock was set back
-        return [Partition.of(namespace, found) for namespace, found in items.items()]
-
-    def _large_reader(self, scope: Scope, now: float | None) -> LargeReader:
-        total = self._large[scope.name]
-        return LargeReader(self._rows, scope, total, lambda item: self._present(item, now))
+        return [Partition.of(ns, found, clocks[ns]) for ns, found in items.items()]
 
     def _expired(self, now: float) -> Iterator[tuple[Address, dict[str, Any]]]:
         for address, envelope in item_envelopes(self._rows, {"expires": {"$lte": now}}):
@@ -536,8 +535,12 @@ class Collection:
             if self._loses_all(namespace, writes[namespace].deleted, gone)
         }
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
-        """Return up to which writes of others the cache is right: here there are no others."""
+    def _seen(self, namespaces: Iterable[Namespace]) -> Mapping[Namespace, VectorClock]:
+        """Return up to which writes of others the cache is right."""
+        return self._clocks(namespaces)
+
+    def _clocks(self, namespaces: Iterable[Namespace]) -> Mapping[Namespace, VectorClock]:
+        """Return the latest writes of others to namespaces: here there are no others."""
         return {namespace: {} for namespace in namespaces}
 
     def _loses_all(

@@ -65,9 +65,12 @@ class Partition:
         self._sound = self._snapshot.alive  # as the last reader of records saw it
 
     @classmethod
-    def of(cls, namespace: Namespace, items: Sequence[StoredItem]) -> Partition:
+    def of(
+        cls, namespace: Namespace, items: Sequence[StoredItem], clock: VectorClock | None = None
+    ) -> Partition:
         """Return a partition that holds `items`, given oldest update first."""
         partition = cls(namespace)
+        partition.clock = clock or {}
         partition.apply(items, ())
         return partition
 
@@ -169,9 +172,7 @@ class Partition:
             if self._ends is not None:
                 item = replace(item, expires=float(self._ends[row]))
             items.append(item)
-        compacted = Partition.of(self.namespace, items)
-        compacted.clock = self.clock
-        return compacted
+        return Partition.of(self.namespace, items, self.clock)
 
     def similarities(
         self, query: NDArray[np.float32], snapshot: PartitionSnapshot

@@ -31,7 +31,7 @@ from langgraph_memory.chroma.calls import (
 from langgraph_memory.chroma.collection import BatchReads, Collection
 from langgraph_memory.chroma.index_files import IndexVectors
 from langgraph_memory.chroma.index_search import ScopeName
-from langgraph_memory.chroma.partition import Limits, Partition
+from langgraph_memory.chroma.partition import Limits
 from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete, rows_of
 from langgraph_memory.chroma.repair.repair import confirmed, refuse_lost
 from langgraph_memory.chroma.tables import DATABASE, StoredCollection, find_collection, row_count
@@ -331,12 +331,8 @@ class FolderCollection(Collection):
                 self._cache.drop(namespace)
         self._current.update(asked)
 
-    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
-        versions = self._rows.versions(namespaces)
-        partitions = super()._load(namespaces)
-        for partition in partitions:
-            partition.clock = versions[partition.namespace]
-        return partitions
+    def _clocks(self, namespaces: Iterable[Namespace]) -> Mapping[Namespace, Version]:
+        return self._rows.versions(namespaces)
 
 
 def _current(connection: sqlite3.Connection) -> StoredCollection:

@@ -20,7 +20,7 @@ from langgraph_memory.chroma.calls import ChromaRows, cut, listed_namespaces, st
 from langgraph_memory.chroma.catalogue import under
 from langgraph_memory.chroma.collection import BatchReads, Collection
 from langgraph_memory.chroma.index_search import Scope, ScopeName
-from langgraph_memory.chroma.partition import Limits, Partition
+from langgraph_memory.chroma.partition import Limits
 from langgraph_memory.chroma.planning import Write, Writes, put_rows, touched_ids
 from langgraph_memory.chroma.rows import ReplacedItem, Row, namespace_row, row_id, tombstone
 from langgraph_memory.chroma.server import Server
@@ -119,13 +119,6 @@ class ServerCollection(Collection):
 
     def _clean_up(self) -> None:
         """Leave tombstones: another process may be putting their keys."""
-
-    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
-        clocks = self._clocks(namespaces)  # before: a write in between costs one more load
-        partitions = super()._load(namespaces)
-        for partition in partitions:
-            partition.clock = clocks[partition.namespace]
-        return partitions
 
     def _wipe(self, parts: Sequence[str], user: str) -> None:
         # Rows of namespaces stay, without a name: by their clocks others drop what they have of it.

@@ -104,26 +104,6 @@ def row_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set
     return {id for (id,) in rows}
 
 
-def row_metadata(
-    connection: sqlite3.Connection, collection: StoredCollection
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the ids of a collection's rows, and of what each says the keys by which it is read."""
-    names = ("part", "key", "value", "state", "expires")
-    columns = ", ".join(
-        f"coalesce({name}.string_value, {name}.int_value, {name}.float_value)" for name in names
-    )
-    joins = " ".join(
-        f"LEFT JOIN embedding_metadata AS {name} ON {name}.id = e.id AND {name}.key = '{name}'"
-        for name in names
-    )
-    rows = connection.execute(
-        f"SELECT e.embedding_id, {columns} FROM embeddings AS e {joins} WHERE e.segment_id = ?",
-        (collection.rows_segment,),
-    )
-    for id, *values in rows:
-        yield id, {name: each for name, each in zip(names, values, strict=True) if each is not None}
-
-
 def namespace_parts(
     connection: sqlite3.Connection, collection: StoredCollection, stem: str = ""
 ) -> list[str]:

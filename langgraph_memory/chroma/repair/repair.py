@@ -6,15 +6,16 @@ Text and metadata are the truth, in SQLite; vectors can be made again from them.
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import sqlite3
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from langgraph_memory.chroma.calls import COLLECTION, opened_client
+from langgraph_memory.chroma.held_files import UUID
 from langgraph_memory.chroma.index_files import PICKLE, deleted_and_live, file_state, find_damage
 from langgraph_memory.chroma.local_calls import Room
 from langgraph_memory.chroma.repair.probe import find_fault
@@ -244,30 +245,16 @@ def give_back_space(directory: Path) -> None:
         StoreError: If that fails, as it does without space for a second copy of the database.
     """
     with reading(directory) as connection:
-        orphans = _orphans(directory, segment_ids(connection))
+        segments = segment_ids(connection)
     try:
-        for orphan in orphans:
-            shutil.rmtree(orphan)
+        for path in sorted(directory.iterdir()):
+            if path.is_dir() and re.fullmatch(UUID, path.name) and path.name not in segments:
+                shutil.rmtree(path)
         with closing(sqlite3.connect(directory / DATABASE, isolation_level=None)) as connection:
             connection.execute("PRAGMA secure_delete = ON")  # pages keep old bytes between rows
             connection.execute("VACUUM")
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"cannot give back the unused space of {directory}: {error}") from error
-
-
-def _orphans(directory: Path, segments: set[str]) -> list[Path]:
-    return [
-        path
-        for path in sorted(directory.iterdir())
-        if path.is_dir() and _is_uuid(path.name) and path.name not in segments
-    ]
-
-
-def _is_uuid(name: str) -> bool:
-    try:
-        return str(uuid.UUID(name)) == name
-    except ValueError:
-        return False
 
 
 @contextmanager
