@@ -66,6 +66,19 @@ Source = Sequence[Pair] | LargeReader
 """Where an operation looks: partitions in memory, or what is too large for that."""
 
 
+class Wanted(NamedTuple):
+    """What a batch asks a collection for."""
+
+    addresses: Sequence[Address]
+    """Of single items."""
+    names: Sequence[ScopeName] = ()
+    """What is searched."""
+    now: float | None = None
+    """What has expired by then (seconds since 1970) is left out."""
+    listing: Namespace | None = None
+    """The prefix of the namespaces that are asked for."""
+
+
 class BatchReads(NamedTuple):
     """What a batch reads, all as it is at one moment."""
 
@@ -140,34 +153,22 @@ class Collection:
 
     # -- reading --
 
-    def read(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName] = (),
-        now: float | None = None,
-        listing: Namespace | None = None,
-    ) -> BatchReads:
+    def read(self, wanted: Wanted) -> BatchReads:
         """Return items, sources to search, and namespaces, all as they are at one moment.
 
         Partitions that are not cached are loaded with one read; those of single items are not.
-
-        Args:
-            addresses: Of single items.
-            names: What is searched.
-            now: What has expired by then (seconds since 1970) is left out.
-            listing: The prefix of the namespaces that are asked for.
         """
         with self.publishing:
             self.check_usable()
-            listed = () if listing is None else self._catalogue.under(listing)
-            scopes = [self._known_scope(name) for name in names]
+            listed = () if wanted.listing is None else self._catalogue.under(wanted.listing)
+            scopes = [self._known_scope(name) for name in wanted.names]
             if listed is not None and None not in scopes:
                 known = [scope for scope in scopes if scope is not None]
-                if found := self._cached(addresses, known, now, listed):
+                if found := self._cached(wanted, known, listed):
                     return found
         with self._lock:  # no write comes between the reads
-            listed = () if listing is None else self.namespaces(listing)
-            return self._loaded(addresses, [self._scope(name) for name in names], now, listed)
+            listed = () if wanted.listing is None else self.namespaces(wanted.listing)
+            return self._loaded(wanted, [self._scope(name) for name in wanted.names], listed)
 
     def namespaces(self, prefix: Namespace = ()) -> Sequence[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
@@ -362,23 +363,19 @@ class Collection:
     # -- parts of reading; `publishing` is held --
 
     def _cached(
-        self,
-        addresses: Sequence[Address],
-        scopes: Sequence[Scope],
-        now: float | None,
-        listed: Sequence[Namespace],
+        self, wanted: Wanted, scopes: Sequence[Scope], listed: Sequence[Namespace]
     ) -> BatchReads | None:
         """Return what is read if all of it is in memory."""
-        wanted = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
+        searched = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
         here = {}
-        for namespace in (*wanted, *(ns for ns, _ in addresses)):
+        for namespace in (*searched, *(ns for ns, _ in wanted.addresses)):
             partition = self._cache.get(namespace)
             if partition is None:
                 return None
             here[namespace] = partition
-        pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
+        pairs = {ns: (here[ns], here[ns].snapshot(wanted.now)) for ns in searched}
         return BatchReads(
-            [here[ns].get(key, now) for ns, key in addresses],
+            [here[ns].get(key, wanted.now) for ns, key in wanted.addresses],
             {scope.name: [pairs[ns] for ns in scope.namespaces] for scope in scopes},
             listed,
         )
@@ -403,14 +400,11 @@ class Collection:
         )
 
     def _loaded(
-        self,
-        addresses: Sequence[Address],
-        scopes: Sequence[Scope],
-        now: float | None,
-        listed: Sequence[Namespace],
+        self, wanted: Wanted, scopes: Sequence[Scope], listed: Sequence[Namespace]
     ) -> BatchReads:
         self.check_usable()
-        items = self._get(addresses, now)
+        now = wanted.now
+        items = self._get(wanted.addresses, now)
         present = partial(self._present, now=now)
         pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}
         sources: dict[ScopeName, Source] = {
@@ -489,7 +483,7 @@ class Collection:
                 yield address, envelope
 
     def _any_present(self, namespace: Namespace, now: float) -> bool:
-        [source] = self.read((), [("namespace", namespace)], now).sources.values()
+        [source] = self.read(Wanted((), [("namespace", namespace)], now)).sources.values()
         if isinstance(source, LargeReader):
             return next(source.all(None), None) is not None
         return any(bool(snapshot.alive.any()) for _, snapshot in source)

@@ -327,13 +327,13 @@ class IndexVectors:
         """Return the vectors of rows, each of shape `(dims,)`; what is not there is left out.
 
         Raises:
-            OSError: If the files cannot be read.
+            StoreError: If the files cannot be read.
         """
-        self._refresh()
-        wanted = sorted((self._numbers[id], id) for id in ids if id in self._numbers)
-        if not wanted:
-            return {}
         try:
+            self._refresh()
+            wanted = sorted((self._numbers[id], id) for id in ids if id in self._numbers)
+            if not wanted:
+                return {}
             header = Header.read(self._folder / "header.bin")
             if header is None or not header.fits(self._dims):
                 return {}
@@ -342,6 +342,8 @@ class IndexVectors:
                 return {id: vector for id, vector in found if vector is not None}
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise StoreError(f"cannot read the index in {self._folder}: {error}") from error
 
     # -- parts of the above --
 

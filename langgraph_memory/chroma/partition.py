@@ -15,7 +15,7 @@ import threading
 from bisect import insort
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -338,20 +338,15 @@ def _without_vectors(item: StoredItem) -> StoredItem:
     return replace(item, vectors=np.empty((len(item.vectors), 0), np.float32))
 
 
-@dataclass(slots=True, init=False)
+@dataclass(slots=True)
 class _Mask:
     """Which rows meet a filter, worked out once a row: rows do not change."""
 
     filter: Mapping[str, Any]
-    values: NDArray[np.bool_]
-    low: int
-    high: int
+    values: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    low: int = 0
+    high: int = 0
     """The rows from `low` to `high` are known."""
-
-    def __init__(self, filter: Mapping[str, Any]) -> None:
-        self.filter = filter
-        self.values = np.zeros(0, np.bool_)
-        self.low = self.high = 0
 
     def extend_down(self, items: Sequence[StoredItem], low: int, high: int) -> None:
         if len(self.values) < high:

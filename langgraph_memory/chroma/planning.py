@@ -143,14 +143,12 @@ def _checked(op: Any) -> Any:
         raise ConfigurationError(f"not an operation of a store: {op!r}")
     if getattr(op, "limit", 0) < 0 or getattr(op, "offset", 0) < 0:
         raise ConfigurationError("limit and offset cannot be negative")
-    if isinstance(op, (SearchOp, HybridOp, NewestOp)):
-        if op.filter is None:
-            return _cleaned(op)
-        check_filter(op.filter)
-        own = copy_json(op.filter)
-        extended = isinstance(op.filter, ExtendedFilter)
-        return _cleaned(op._replace(filter=ExtendedFilter(own) if extended else own))
-    return _checked_put(_cleaned(op)) if isinstance(op, PutOp) else _cleaned(op)
+    if (filter := getattr(op, "filter", None)) is not None:
+        check_filter(filter)
+        own = copy_json(filter)
+        op = op._replace(filter=ExtendedFilter(own) if isinstance(filter, ExtendedFilter) else own)
+    op = _cleaned(op)
+    return _checked_put(op) if isinstance(op, PutOp) else op
 
 
 def _cleaned(op: Any) -> Any:

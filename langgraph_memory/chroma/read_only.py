@@ -28,9 +28,8 @@ from langgraph_memory.chroma.calls import (
     cut,
     own_metadatas,
 )
-from langgraph_memory.chroma.collection import BatchReads, Collection
+from langgraph_memory.chroma.collection import BatchReads, Collection, Wanted
 from langgraph_memory.chroma.index_files import IndexVectors
-from langgraph_memory.chroma.index_search import ScopeName
 from langgraph_memory.chroma.partition import Limits
 from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete, rows_of
 from langgraph_memory.chroma.repair.repair import confirmed, refuse_lost
@@ -38,7 +37,7 @@ from langgraph_memory.chroma.tables import DATABASE, StoredCollection, find_coll
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.files import SqliteReader
 from langgraph_memory.models import Embedder, fingerprint_from_metadata
-from langgraph_memory.store import Address, Namespace, part_of
+from langgraph_memory.store import Namespace, part_of
 
 logger = logging.getLogger(__name__)
 
@@ -247,7 +246,7 @@ class FolderRows(ChromaRows):
         found = {id: self._queue[id][1] for id in ids if id in self._queue}
         deadline = time.monotonic() + PATIENCE
         while missing := [id for id in ids if id not in found]:
-            found |= self._indexed(missing)
+            found |= self._index.read(missing)
             if len(found) == len(ids):
                 break
             if self._index.state == self._given_up or time.monotonic() > deadline:
@@ -255,12 +254,6 @@ class FolderRows(ChromaRows):
             else:
                 time.sleep(0.01)
         return np.stack([found[id] for id in ids]) if ids else np.zeros((0, 0), np.float32)
-
-    def _indexed(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        try:
-            return self._index.read(ids)
-        except OSError as error:
-            raise StoreError(f"cannot read the index in {self._directory}: {error}") from error
 
     def _made(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Make vectors anew: the index is broken, and not for a reader to repair."""
@@ -286,23 +279,16 @@ class FolderCollection(Collection):
         self._current: set[Namespace] = set()
         super().__init__(rows, limits, rows.close)
 
-    def read(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName] = (),
-        now: float | None = None,
-        listing: Namespace | None = None,
-    ) -> BatchReads:
+    def read(self, wanted: Wanted) -> BatchReads:
         with self._lock:
             self.check_usable()
             with self._rows.moment() as seen:
                 self._follow_writer(seen)
-                scopes = [self._scope(name) for name in names]
-                listed = () if listing is None else self.namespaces(listing)
-                self._look_again(
-                    {ns for ns, _ in addresses}.union(*(scope.namespaces for scope in scopes))
-                )
-                return self._loaded(addresses, scopes, now, listed)
+                scopes = [self._scope(name) for name in wanted.names]
+                listed = () if wanted.listing is None else self.namespaces(wanted.listing)
+                single = {namespace for namespace, _ in wanted.addresses}
+                self._look_again(single.union(*(scope.namespaces for scope in scopes)))
+                return self._loaded(wanted, scopes, listed)
 
     def living_namespaces(self, now: float, prefix: Namespace = ()) -> list[Namespace]:
         with self._lock, self._rows.moment() as seen:

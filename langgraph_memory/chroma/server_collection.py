@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from langgraph_memory.chroma.calls import ChromaRows, cut, listed_namespaces, stored_before
 from langgraph_memory.chroma.catalogue import under
-from langgraph_memory.chroma.collection import BatchReads, Collection
+from langgraph_memory.chroma.collection import BatchReads, Collection, Wanted
 from langgraph_memory.chroma.index_search import Scope, ScopeName
 from langgraph_memory.chroma.partition import Limits
 from langgraph_memory.chroma.planning import Write, Writes, put_rows, touched_ids
@@ -79,19 +79,14 @@ class ServerCollection(Collection):
                 self._rows.look_again()  # another process may have stored its own at the same time
             super().confirm(fingerprint)
 
-    def read(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName] = (),
-        now: float | None = None,
-        listing: Namespace | None = None,
-    ) -> BatchReads:
+    def read(self, wanted: Wanted) -> BatchReads:
+        addresses, names, now, listing = wanted
         if listing is not None or any(kind == "prefix" for kind, _ in names):
             with self._lock:  # no write of this process comes between
                 known = self.namespaces()
                 scopes = [_scope(name, known) for name in names]
                 self._drop_outdated(self._clocks(self._kept(addresses, scopes)))
-                return self._loaded(addresses, scopes, now, under(known, listing or ()))
+                return self._loaded(wanted, scopes, under(known, listing or ()))
         self.check_usable()
         if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
@@ -99,10 +94,10 @@ class ServerCollection(Collection):
         scopes = [_scope(name, ()) for name in names]
         clocks = self._clocks(self._kept(addresses, scopes))
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
-            return super().read(addresses, names, now)
+            return super().read(wanted)
         with self._lock:  # else a load that began before these clocks could end now
             self._drop_outdated(clocks)
-            return self._loaded(addresses, scopes, now, ())
+            return self._loaded(wanted, scopes, ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
