@@ -37,6 +37,8 @@ from langgraph_memory.chroma.expiry import Prolonged
 from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
 from langgraph_memory.chroma.partition import Limits, Partition, PartitionCache, PartitionSnapshot
 from langgraph_memory.chroma.planning import (
+    Gone,
+    Replaced,
     Write,
     Writes,
     deletions,
@@ -53,7 +55,7 @@ from langgraph_memory.chroma.rows import (
     row_id,
     tombstone,
 )
-from langgraph_memory.chroma.vector_clock import VectorClock, is_empty
+from langgraph_memory.chroma.vector_clock import Clocks, VectorClock, is_empty
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.models import Fingerprint, fingerprint_from_metadata, fingerprint_to_metadata
 from langgraph_memory.store import Address, Namespace, StoredItem, part_of
@@ -506,9 +508,7 @@ class Collection:
                     )
         return before | stored_before(self._rows, unknown)
 
-    def _stamped(
-        self, namespace: Namespace, write: Write, before: Mapping[str, ReplacedItem]
-    ) -> Write:
+    def _stamped(self, namespace: Namespace, write: Write, before: Replaced) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""
         put = []
         for item in write.put:
@@ -518,9 +518,7 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(
-        self, writes: Writes, gone: Mapping[str, Namespace]
-    ) -> dict[Namespace, VectorClock]:
+    def _emptied(self, writes: Writes, gone: Gone) -> dict[Namespace, VectorClock]:
         """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
         return {
@@ -529,29 +527,22 @@ class Collection:
             if self._loses_all(namespace, writes[namespace].deleted, gone)
         }
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> Mapping[Namespace, VectorClock]:
+    def _seen(self, namespaces: Iterable[Namespace]) -> Clocks:
         """Return up to which writes of others the cache is right."""
         return self._clocks(namespaces)
 
-    def _clocks(self, namespaces: Iterable[Namespace]) -> Mapping[Namespace, VectorClock]:
+    def _clocks(self, namespaces: Iterable[Namespace]) -> Clocks:
         """Return the latest writes of others to namespaces: here there are no others."""
         return {namespace: {} for namespace in namespaces}
 
-    def _loses_all(
-        self, namespace: Namespace, deleted: Sequence[str], gone: Mapping[str, Namespace]
-    ) -> bool:
+    def _loses_all(self, namespace: Namespace, deleted: Sequence[str], gone: Gone) -> bool:
         partition = self._cache.get(namespace)
         if partition is not None:
             return len(partition) > 0 and partition.keys <= set(deleted)
         ids = set(self._rows.ids({"part": part_of(namespace)})) - {row_id(namespace)}
         return bool(ids) and ids <= gone.keys()
 
-    def _land(
-        self,
-        writes: Writes,
-        emptied: Mapping[Namespace, VectorClock],
-        gone: Mapping[str, Namespace],
-    ) -> None:
+    def _land(self, writes: Writes, emptied: Clocks, gone: Gone) -> None:
         """Write to Chroma. Deletions ride along as tombstones, so that a batch is one call."""
         dims = self._dims
         fresh = [ns for ns, write in writes.items() if write.put and ns not in self._announced]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.chroma.calls import PAGE, WHOLE, ChromaRows
+from langgraph_memory.chroma.partition import Filter
 from langgraph_memory.chroma.rows import (
     Unreadable,
     items_from_rows,
@@ -84,7 +85,7 @@ class LargeReader:
         self._present = present
 
     def near(
-        self, vector: NDArray[np.float32], filter: Mapping[str, Any] | None, wanted: int
+        self, vector: NDArray[np.float32], filter: Filter, wanted: int
     ) -> tuple[list[StoredItem], bool]:
         """Return items that are near to a vector: at least `wanted`, or all that meet the filter.
 
@@ -120,14 +121,14 @@ class LargeReader:
         there = ((item.namespace, item.key) for item in self.all(filter))
         return self._complete(there), True
 
-    def all(self, filter: Mapping[str, Any] | None) -> Iterator[StoredItem]:
+    def all(self, filter: Filter) -> Iterator[StoredItem]:
         """Yield all items that meet a filter, without vectors, in no order."""
         return itertools.chain.from_iterable(
             self._meant(page["metadatas"], filter)
             for page in self._rows.pages(self._where, ["metadatas"])
         )
 
-    def last(self, filter: Mapping[str, Any] | None, limit: int) -> list[StoredItem]:
+    def last(self, filter: Filter, limit: int) -> list[StoredItem]:
         """Return items of one namespace that were first written last: `limit`, or some more.
 
         Args:
@@ -161,9 +162,7 @@ class LargeReader:
             if len(page["ids"]) < limit or start == end:
                 return metadatas
 
-    def _meant(
-        self, metadatas: Sequence[Any], filter: Mapping[str, Any] | None
-    ) -> Iterator[StoredItem]:
+    def _meant(self, metadatas: Sequence[Any], filter: Filter) -> Iterator[StoredItem]:
         no_vectors = np.zeros((len(metadatas), 0), np.float32)
         for item in items_from_rows(metadatas, [None] * len(metadatas), no_vectors):
             if item.namespace in self._namespaces and matches(item.value, filter or {}):

@@ -23,8 +23,11 @@ from numpy.typing import NDArray
 
 from langgraph_memory.chroma.vector_clock import VectorClock
 from langgraph_memory.records import flaw_in, tell_once
-from langgraph_memory.store import Columns, Namespace, StoredItem, matches, part_of
+from langgraph_memory.store import Columns, Flags, Namespace, Scores, StoredItem, matches, part_of
 from langgraph_memory.text import LexicalIndex, tokens
+
+Filter = Mapping[str, Any] | None
+"""As LangGraph's `search` takes it."""
 
 _MASKS_KEPT = 8
 _BLOCK = 64  # rows looked at together for the newest: more than are usually asked for
@@ -174,9 +177,7 @@ class Partition:
             items.append(item)
         return Partition.of(self.namespace, items, self.clock)
 
-    def similarities(
-        self, query: NDArray[np.float32], snapshot: PartitionSnapshot
-    ) -> NDArray[np.float32]:
+    def similarities(self, query: NDArray[np.float32], snapshot: PartitionSnapshot) -> Scores:
         """Return each row's cosine similarity to a unit vector, of its best text.
 
         Args:
@@ -194,9 +195,7 @@ class Partition:
             np.maximum.at(best, rows, near)
         return best
 
-    def select(
-        self, filter: Mapping[str, Any] | None, snapshot: PartitionSnapshot
-    ) -> NDArray[np.bool_]:
+    def select(self, filter: Filter, snapshot: PartitionSnapshot) -> Flags:
         """Return which rows are alive and meet a filter, as an array of shape `(rows,)`."""
         alive = snapshot.alive
         if not filter:
@@ -243,7 +242,7 @@ class Partition:
         return first
 
     def newest(
-        self, filter: Mapping[str, Any] | None, snapshot: PartitionSnapshot, by: str | None = None
+        self, filter: Filter, snapshot: PartitionSnapshot, by: str | None = None
     ) -> Iterator[StoredItem]:
         """Yield the items that meet a filter, the newest first, looking no further than asked.
 

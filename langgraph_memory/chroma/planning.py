@@ -186,6 +186,10 @@ class Write:
 
 
 Writes = Mapping[Namespace, Write]
+Replaced = Mapping[str, ReplacedItem]
+"""What the items that a write touches are before it, by the id of their row."""
+Gone = Mapping[str, Namespace]
+"""The rows that a write leaves behind, by their id."""
 
 
 def touched_ids(writes: Writes) -> list[str]:
@@ -199,7 +203,7 @@ def put_rows(writes: Writes, dims: int) -> list[Row]:
     return [row for item in puts for row in item_rows(item, dims)]
 
 
-def gone_ids(writes: Writes, before: Mapping[str, ReplacedItem]) -> dict[str, Namespace]:
+def gone_ids(writes: Writes, before: Replaced) -> dict[str, Namespace]:
     """Return the rows that a write leaves behind: deleted items', and fields no longer indexed."""
     gone: dict[str, Namespace] = {}
     for namespace, write in writes.items():
@@ -212,7 +216,7 @@ def gone_ids(writes: Writes, before: Mapping[str, ReplacedItem]) -> dict[str, Na
     return gone
 
 
-def grown_by(namespace: Namespace, write: Write, before: Mapping[str, ReplacedItem]) -> int:
+def grown_by(namespace: Namespace, write: Write, before: Replaced) -> int:
     """Return how many more rows of items a namespace has after a write."""
     old = [before[id] for key in write.keys if (id := row_id(namespace, key)) in before]
     new = sum(max(len(item.vectors), 1) for item in write.put)

@@ -21,10 +21,11 @@ from langgraph_memory.chroma.catalogue import under
 from langgraph_memory.chroma.collection import BatchReads, Collection, Wanted
 from langgraph_memory.chroma.index_search import Scope, ScopeName
 from langgraph_memory.chroma.partition import Limits
-from langgraph_memory.chroma.planning import Write, Writes, put_rows, touched_ids
+from langgraph_memory.chroma.planning import Gone, Write, Writes, put_rows, touched_ids
 from langgraph_memory.chroma.rows import ReplacedItem, Row, namespace_row, row_id, tombstone
 from langgraph_memory.chroma.server import Server
 from langgraph_memory.chroma.vector_clock import (
+    Clocks,
     VectorClock,
     clock_of,
     covers,
@@ -148,12 +149,7 @@ class ServerCollection(Collection):
         self._drop_outdated(clocks)
         return clocks
 
-    def _land(
-        self,
-        writes: Writes,
-        emptied: Mapping[Namespace, VectorClock],
-        gone: Mapping[str, Namespace],
-    ) -> None:
+    def _land(self, writes: Writes, emptied: Clocks, gone: Gone) -> None:
         dims = self._dims
         putting = {namespace for namespace, write in writes.items() if write.put}
         rows = put_rows(writes, dims) + [tombstone(id, dims) for id in gone]
@@ -205,7 +201,7 @@ class ServerCollection(Collection):
         partition = self._cache.get(namespace)
         return partition is not None and covers(partition.clock, clock, self._own)
 
-    def _drop_outdated(self, clocks: Mapping[Namespace, VectorClock]) -> None:
+    def _drop_outdated(self, clocks: Clocks) -> None:
         for namespace, clock in clocks.items():
             if not self._is_current(namespace, clock):
                 self._cache.drop(namespace)
