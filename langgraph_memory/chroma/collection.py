@@ -22,16 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.chroma.calls import (
-    ChromaRows,
-    TooLargeError,
-    cut,
-    item_envelopes,
-    listed_namespaces,
-    load_items,
-    stored_before,
-    stored_items,
-)
+from langgraph_memory.chroma.calls import ChromaRows, TooLargeError, cut
 from langgraph_memory.chroma.catalogue import Catalogue, under
 from langgraph_memory.chroma.expiry import Prolonged
 from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
@@ -231,7 +222,7 @@ class Collection:
             return self._delete(
                 item
                 for namespace in self.namespaces(prefix)
-                for item in list(item_envelopes(self._rows, {"part": part_of(namespace)}))
+                for item in list(self._rows.envelopes({"part": part_of(namespace)}))
             )
 
     # -- erasing --
@@ -249,7 +240,7 @@ class Collection:
     def first_vectors(self, addresses: Iterable[Address]) -> dict[str, NDArray[np.float32]]:
         """Return the first text of each of some items that has one, with its vector."""
         with self._lock:
-            found = stored_items(self._rows, [row_id(*address) for address in addresses])
+            found = self._rows.items_at([row_id(*address) for address in addresses])
             return {item.texts[0]: item.vectors[0] for _, item in found if item.texts}
 
     def count_beside(self, namespaces: Iterable[Namespace]) -> int:
@@ -393,7 +384,7 @@ class Collection:
 
     def _learn(self, prefix: Namespace) -> None:
         """Read the namespaces under a prefix, or under a shorter one."""
-        self._catalogue.learn((), listed_namespaces(self._rows))
+        self._catalogue.learn((), self._rows.namespaces())
 
     def _scope(self, name: ScopeName) -> Scope:
         kind, namespace = name
@@ -428,7 +419,7 @@ class Collection:
 
     def _stored_items(self, ids: Iterable[str], now: float | None) -> dict[str, StoredItem | None]:
         """Return the items that Chroma has now, by the id of their row."""
-        return {id: self._present(item, now) for id, item in stored_items(self._rows, ids)}
+        return {id: self._present(item, now) for id, item in self._rows.items_at(ids)}
 
     def _present(self, item: StoredItem, now: float | None) -> StoredItem | None:
         """Return an item with its true end; `None` if it has expired by `now`."""
@@ -473,13 +464,13 @@ class Collection:
             return []
         clocks = self._clocks(namespaces)  # before: a write in between costs one more load
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
-        for item in load_items(self._rows, namespaces, self._limits.partition_rows):
+        for item in self._rows.items_in(namespaces, self._limits.partition_rows):
             items[item.namespace].append(item)
             self._order = max(self._order, item.order)  # also if the clock was set back
         return [Partition.of(ns, found, clocks[ns]) for ns, found in items.items()]
 
     def _expired(self, now: float) -> Iterator[tuple[Address, dict[str, Any]]]:
-        for address, envelope in item_envelopes(self._rows, {"expires": {"$lte": now}}):
+        for address, envelope in self._rows.envelopes({"expires": {"$lte": now}}):
             # Without a time to live another process has put it anew, since its end was written.
             if "ttl" in envelope and self._prolonged.get(address, now) <= now:
                 yield address, envelope
@@ -506,7 +497,7 @@ class Collection:
                     before[row_id(namespace, key)] = ReplacedItem(
                         item.created_at, len(item.vectors)
                     )
-        return before | stored_before(self._rows, unknown)
+        return before | self._rows.replaced(unknown)
 
     def _stamped(self, namespace: Namespace, write: Write, before: Replaced) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""

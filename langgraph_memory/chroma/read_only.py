@@ -157,23 +157,16 @@ class FolderRows(ChromaRows):
             )
             return self._page(dict(rows), include)
 
-    def query(  # type: ignore[override]  # likewise
-        self,
-        *,
-        query_embeddings: Sequence[NDArray[np.float32]],
-        n_results: int,
-        where: Where,
-        include: Sequence[str],
-    ) -> Any:
+    def query(self, **arguments: Any) -> Any:
         """Return the rows nearest to the first vector, exactly: each is compared."""
-        [vector] = query_embeddings
+        [vector], include = arguments["query_embeddings"], arguments["include"]
         near: list[tuple[float, str]] = []
         with self.moment():
-            for page_ids in cut(self.ids(where)):
+            for page_ids in cut(self.ids(arguments["where"])):
                 page = self.get(ids=page_ids, include=["embeddings"])
                 scores = (page["embeddings"] @ vector).tolist()
                 near = sorted([*near, *zip(scores, page["ids"], strict=True)], reverse=True)
-                del near[n_results:]
+                del near[arguments["n_results"] :]
             order = {id: i for i, (_, id) in enumerate(near)}
             found = self.get(ids=list(order), include=include)
         places = sorted(range(len(found["ids"])), key=lambda i: order[found["ids"][i]])

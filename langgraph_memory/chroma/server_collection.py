@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from langgraph_memory.chroma.calls import ChromaRows, cut, listed_namespaces, stored_before
+from langgraph_memory.chroma.calls import ChromaRows, cut
 from langgraph_memory.chroma.catalogue import under
 from langgraph_memory.chroma.collection import BatchReads, Collection, Wanted
 from langgraph_memory.chroma.index_search import Scope, ScopeName
@@ -103,7 +103,7 @@ class ServerCollection(Collection):
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
         self.check_usable()
-        return under(listed_namespaces(self._rows), prefix)
+        return under(self._rows.namespaces(), prefix)
 
     # -- parts of what the base does --
 
@@ -142,7 +142,7 @@ class ServerCollection(Collection):
             super()._write_ends(later)
 
     def _before(self, writes: Writes) -> dict[str, ReplacedItem]:
-        return stored_before(self._rows, touched_ids(writes))
+        return self._rows.replaced(touched_ids(writes))
 
     def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         clocks = self._clocks(namespaces)
