@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,6 @@ from langgraph_memory.store import Address, Namespace, StoredItem, part_of
 from langgraph_memory.text import replace_surrogates
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 Pair = tuple[Partition, PartitionSnapshot]
 Source = Sequence[Pair] | LargeReader
 """Where an operation looks: partitions in memory, or what is too large for that."""
@@ -88,23 +87,17 @@ class Collection:
         rows: The calls to Chroma.
         limits: How much is kept in memory.
         on_close: Called at the end.
-        order: A number that is not below that of any item, in nanoseconds since 1970.
         elsewhere: Where it lies, in words; empty if in memory alone, or in a directory of ours.
     """
 
     def __init__(
-        self,
-        rows: ChromaRows,
-        limits: Limits,
-        on_close: Callable[[], object],
-        order: int = 0,
-        elsewhere: str = "",
+        self, rows: ChromaRows, limits: Limits, on_close: Callable[[], object], elsewhere: str = ""
     ) -> None:
         self._rows = rows
         self._limits = limits
         self._on_close = on_close
         self.elsewhere = elsewhere
-        self._order = order  # of the latest write; goes on from there if the clock is set back
+        self._order = 0  # of the latest write; goes on from there if the clock is set back
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._cache = PartitionCache(limits.cache_bytes)
@@ -375,9 +368,7 @@ class Collection:
 
     def _known_scope(self, name: ScopeName) -> Scope | None:
         kind, namespace = name
-        if kind == "namespace":
-            return Scope(name, (namespace,))
-        known = self._catalogue.under(namespace)
+        known = (namespace,) if kind == "namespace" else self._catalogue.under(namespace)
         return None if known is None else Scope(name, tuple(known))
 
     # -- parts of reading; the lock is held --
@@ -388,9 +379,8 @@ class Collection:
 
     def _scope(self, name: ScopeName) -> Scope:
         kind, namespace = name
-        return Scope(
-            name, (namespace,) if kind == "namespace" else tuple(self.namespaces(namespace))
-        )
+        known = (namespace,) if kind == "namespace" else self.namespaces(namespace)
+        return Scope(name, tuple(known))
 
     def _loaded(
         self, wanted: Wanted, scopes: Sequence[Scope], listed: Sequence[Namespace]
