@@ -105,7 +105,7 @@ class ChromaRows:
 
     def upsert(self, rows: Callable[[], Sequence[Row]]) -> None:
         """Write rows, all or none; they are asked for anew at each attempt."""
-        self._call("writing", lambda: upsert(self._collection, rows()))
+        self._call("writing", lambda: self._upsert(rows()))
 
     def update(self, ids: Sequence[str], metadatas: Sequence[Mapping[str, Any]]) -> None:
         """Change the metadata of rows; ids that are not there are passed over."""
@@ -207,6 +207,9 @@ class ChromaRows:
                 f"the collection {self._name!r} was not written by this version: schema "
                 f"{schema!r} and distance {space!r}, expected {SCHEMA} and 'cosine'"
             )
+
+    def _upsert(self, rows: Sequence[Row]) -> None:
+        upsert(self._collection, rows)
 
 
 def upsert(collection: Any, rows: Sequence[Row]) -> None:

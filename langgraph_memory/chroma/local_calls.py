@@ -157,11 +157,8 @@ class LocalRows(ChromaRows):
                 "this client, and open the folder with a new one"
             )
         self._room.try_out(need)
-        with self._replacing:
-            self._close_client()
-            self._take_back()
-            self._open_client()
-        self._failed = 0
+        with self.closed():
+            self._failed = 0
 
     def _close_client(self) -> None:
         client, self._client = self._client, None

@@ -146,7 +146,9 @@ class Partition:
         rows, vectors, _ = self._snapshot
         replaced = [self._row_of[item.key] for item in put if item.key in self._row_of]
         removed = [self._row_of[key] for key in deleted if key in self._row_of]
-        alive = self._alive_with(rows + len(put), dead=replaced + removed)
+        alive = np.ones(rows + len(put), np.bool_)
+        alive[:rows] = self._snapshot.alive
+        alive[replaced + removed] = False
         vectors = self._append_vectors(put, rows, vectors)
         self._ends = self._ends_with(put, rows)
         if flawed := frozenset(self._flawed_among(put, rows)):
@@ -293,13 +295,6 @@ class Partition:
                 self._masks.popitem(last=False)
         self._masks.move_to_end(name)
         return mask
-
-    def _alive_with(self, rows: int, dead: Sequence[int]) -> NDArray[np.bool_]:
-        """Return which rows are alive once the new ones are there; it copies a byte a row."""
-        alive = np.ones(rows, np.bool_)
-        alive[: self._snapshot.rows] = self._snapshot.alive
-        alive[list(dead)] = False
-        return alive
 
     def _ends_with(self, put: Sequence[StoredItem], rows: int) -> NDArray[np.float64] | None:
         """Return when each row ends once the new ones are there."""

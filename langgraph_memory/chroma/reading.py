@@ -122,7 +122,8 @@ class Reader:
             ranked = [(None, item) for item in _latest(source, op.filter, end)]
         elif isinstance(source, LargeReader):
             items, exact = source.near(self.vectors[op.query], op.filter, end)
-            ranked = _ranked((_cosine(item, self.vectors[op.query]), item) for item in items)
+            vector = self.vectors[op.query]
+            ranked = _ranked((float(np.vecdot(item.vectors, vector).max()), item) for item in items)
         else:
             ranked = _ranked(self._best(op, source, end))
         page = ranked[op.offset : end]
@@ -262,10 +263,6 @@ def _condition_holds(condition: MatchCondition, namespace: Namespace) -> bool:
 
 def _ranked(scored: Iterable[tuple[float, StoredItem]]) -> list[tuple[float, StoredItem]]:
     return sorted(scored, key=lambda pair: -pair[0])
-
-
-def _cosine(item: StoredItem, vector: NDArray[np.float32]) -> float:
-    return float(np.vecdot(item.vectors, vector).max())
 
 
 def _near(

@@ -129,14 +129,10 @@ class ServerCollection(Collection):
     def _write_ends(self, ends: Mapping[str, float]) -> None:
         # Another process may have put an item anew meanwhile, or let it live for longer.
         found = self._rows.get(ids=list(ends), include=["metadatas"])
-        stored = {
-            id: metadata.get("expires")
-            for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
-        }
         later = {
-            id: end
-            for id, end in ends.items()
-            if (before := stored.get(id)) is not None and before < end
+            id: ends[id]
+            for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
+            if (before := metadata.get("expires")) is not None and before < ends[id]
         }
         if later:
             super()._write_ends(later)

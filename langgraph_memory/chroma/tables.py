@@ -95,6 +95,12 @@ def row_count(connection: sqlite3.Connection, collection: StoredCollection) -> i
     return count
 
 
+def rows_stored(directory: Path, collection: StoredCollection) -> int:
+    """Return how many rows a collection of a directory has."""
+    with reading(directory) as connection:
+        return row_count(connection, collection)
+
+
 def row_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set[str]:
     """Return the ids of a collection's rows; those that this package did not make are left out."""
     rows = connection.execute(
@@ -136,11 +142,6 @@ def queued_ids(connection: sqlite3.Connection, collection: StoredCollection) -> 
         (f"%/{collection.id}", collection.indexed),
     )
     return {id for (id,) in rows}
-
-
-def segment_ids(connection: sqlite3.Connection) -> set[str]:
-    """Return the ids of all segments, of every collection."""
-    return {id for (id,) in connection.execute("SELECT id FROM segments")}
 
 
 def take_back(directory: Path, name: str, ids: Iterable[str]) -> int:

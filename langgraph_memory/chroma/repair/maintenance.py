@@ -33,8 +33,7 @@ from langgraph_memory.chroma.server import is_url
 from langgraph_memory.chroma.tables import (
     DATABASE,
     StoredCollection,
-    reading,
-    row_count,
+    rows_stored,
 )
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.files import DirectoryLock, leave_mark, resolved
@@ -222,11 +221,8 @@ def checked(place: Path, rows: int) -> None:
         finish_interrupted(place)
         main = stored(place, COLLECTION)
         damage = "it has no collection" if main is None else examine(place, main)
-        if main is not None and damage is None:
-            with reading(place) as connection:
-                found = row_count(connection, main)
-            if found != rows:
-                damage = f"it has {found:,} rows, expected {rows:,}"
+        if main is not None and damage is None and (found := rows_stored(place, main)) != rows:
+            damage = f"it has {found:,} rows, expected {rows:,}"
         if damage is not None:
             raise StoreError(f"the copy of the memory is not whole ({damage}); try again")
         note_whole(lock)

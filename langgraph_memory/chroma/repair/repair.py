@@ -35,8 +35,7 @@ from langgraph_memory.chroma.tables import (
     StoredCollection,
     find_collection,
     reading,
-    row_count,
-    segment_ids,
+    rows_stored,
 )
 from langgraph_memory.errors import StoreError
 from langgraph_memory.files import DirectoryLock, is_marked, leave_mark
@@ -108,9 +107,7 @@ def mark_rows(directory: Path, collection: StoredCollection) -> None:
     """Leave the mark where rows were written before there was one."""
     if is_marked(directory / DATABASE):
         return
-    with reading(directory) as connection:
-        rows = row_count(connection, collection)
-    if rows:
+    if rows_stored(directory, collection):
         try:
             leave_mark(directory / DATABASE)
         except StoreError:
@@ -144,9 +141,7 @@ def examine(directory: Path, collection: StoredCollection) -> str | None:
     damage = find_damage(directory, collection)
     if damage is not None or not file_state(directory, collection):
         return damage
-    with reading(directory) as connection:
-        rows = row_count(connection, collection)
-    return find_fault(directory, collection.name, rows)
+    return find_fault(directory, collection.name, rows_stored(directory, collection))
 
 
 def compaction_due(deleted: int, live: int) -> bool:
@@ -245,7 +240,7 @@ def give_back_space(directory: Path) -> None:
         StoreError: If that fails, as it does without space for a second copy of the database.
     """
     with reading(directory) as connection:
-        segments = segment_ids(connection)
+        segments = {id for (id,) in connection.execute("SELECT id FROM segments")}
     try:
         for path in sorted(directory.iterdir()):
             if path.is_dir() and re.fullmatch(UUID, path.name) and path.name not in segments:
