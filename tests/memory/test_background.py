@@ -506,6 +506,7 @@ def test_a_script_ends_although_work_does_not() -> None:
     assert "'monday' of user 'ana'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_script_that_never_closed_its_memory_finds_all_of_it_again(tmp_path: Path) -> None:
     done = script(
         """

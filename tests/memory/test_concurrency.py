@@ -85,6 +85,7 @@ def test_fifty_users_in_threads_lose_nothing_and_see_nothing_of_each_other(
     check_all_is_there(chroma_memory)
 
 
+@pytest.mark.slow
 async def test_fifty_users_in_one_event_loop_lose_nothing_and_see_nothing_of_each_other(
     store: BaseStore,
 ) -> None:
@@ -129,6 +130,7 @@ def check_the_team_has_all(memory: Memory) -> None:
     assert [note.version for note in history] == list(range(1, len(USERS) + 1))
 
 
+@pytest.mark.slow
 def test_fifty_users_in_threads_share_a_project_and_nothing_else(chroma_memory: Memory) -> None:
     def use(user: str) -> None:
         chroma_memory.remember(f"{user} likes tea", user=user)
