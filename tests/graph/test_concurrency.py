@@ -201,6 +201,7 @@ COLD = """
 """
 
 
+@pytest.mark.slow
 def test_nor_does_the_first_turn_of_a_process(tmp_path: Path) -> None:
     """What is imported and loaded on first use is loaded outside the event loop."""
     done = subprocess.run(

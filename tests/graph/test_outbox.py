@@ -222,6 +222,7 @@ def test_a_memory_that_uses_the_store_of_its_graph_has_an_outbox_too(
         assert len(said(bound, "ana")) == 4
 
 
+@pytest.mark.slow
 def test_a_recorders_episode_waits(server: ChromaServer, tmp_path: Path) -> None:
     with opened(server.url, tmp_path) as memory:
 
@@ -348,6 +349,7 @@ async def test_a_full_outbox_is_an_error_of_the_run_and_keeps_what_it_has(
         assert said(memory, "ana") == [f"user: {ORDER}", "assistant: Noted, thank you."]
 
 
+@pytest.mark.slow
 def test_a_whole_history_waits_once(server: ChromaServer, tmp_path: Path) -> None:
     """A thread of a thousand messages does not fill the file with each turn."""
     with opened(server.url, tmp_path) as memory:

@@ -130,7 +130,6 @@ def check_the_team_has_all(memory: Memory) -> None:
     assert [note.version for note in history] == list(range(1, len(USERS) + 1))
 
 
-@pytest.mark.slow
 def test_fifty_users_in_threads_share_a_project_and_nothing_else(chroma_memory: Memory) -> None:
     def use(user: str) -> None:
         chroma_memory.remember(f"{user} likes tea", user=user)
@@ -145,6 +144,7 @@ def test_fifty_users_in_threads_share_a_project_and_nothing_else(chroma_memory: 
     check_the_team_has_all(chroma_memory)
 
 
+@pytest.mark.slow
 async def test_fifty_users_in_one_event_loop_share_a_project_and_nothing_else(
     chroma_memory: Memory,
 ) -> None:

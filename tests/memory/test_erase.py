@@ -145,6 +145,7 @@ def test_a_file_that_is_not_in_the_table_is_seen(directory: Path) -> None:
     assert "outbox.sqlite" in doctor(directory, HashingEmbeddings(64)).found[0]
 
 
+@pytest.mark.slow
 def test_quarantined_files_are_erased_too(directory: Path) -> None:
     place = directory / "quarantine" / "20260503T000000.000000Z-x"
     place.mkdir(parents=True)
@@ -195,6 +196,7 @@ def test_any_id_is_erased_and_searched_for(tmp_path: Path, id: str) -> None:
         assert len(state_of(memory, "someone")) > 10
 
 
+@pytest.mark.slow
 def test_several_users_share_one_compaction_also_async(directory: Path) -> None:
     async def erase() -> None:
         with opened(directory) as (memory, sessions):
@@ -212,6 +214,7 @@ def test_several_users_share_one_compaction_also_async(directory: Path) -> None:
         assert not files_with(directory, user[::-1].encode())
 
 
+@pytest.mark.slow
 def test_an_old_thread_does_not_bring_back_what_was_erased_without_sessions(
     directory: Path,
 ) -> None:

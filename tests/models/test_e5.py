@@ -36,6 +36,7 @@ def e5() -> Embedder:
     return Embedder("e5")
 
 
+@pytest.mark.slow
 def test_both_halves_make_one_unit_vector(e5: Embedder) -> None:
     texts = ["moka pot", "摩卡壶", "", " ", "a\0b", "☕", "\ud800", "x" * 2_000]
     stored, asked = e5.embed(texts, texts)
