@@ -36,11 +36,12 @@ test-all: ## All tests, the slow ones too, on each Python from 3.11 to 3.13 on t
 test-lowest: ## All tests, with the lowest versions that pyproject.toml allows; needs uv
 	@$(MAKE) test ENV=.venv-lowest PYTHON=3.11 RESOLUTION=lowest-direct
 
-check: $(ENV)/installed ## Format, lint, who imports whom, and types
+check: $(ENV)/installed ## Format, lint, who imports whom, types, and the site of docs/
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
+	$(BIN)/mkdocs build --strict --quiet
 
 fix: $(ENV)/installed ## Format, and repair what lint can
 	$(BIN)/ruff check --fix

@@ -23,7 +23,7 @@ from langchain_core.messages import (
 
 from langgraph_memory.episodes import turns_before
 from langgraph_memory.memory import Content
-from langgraph_memory.messages import current_turn, is_summary, text_of
+from langgraph_memory.messages import current_turn, is_handoff_back, is_summary, text_of
 from langgraph_memory.notes import worth_keeping
 from langgraph_memory.redaction import Redact
 from langgraph_memory.text import replace_surrogates
@@ -89,7 +89,9 @@ class Saving:
 
 
 def _reduced(message: BaseMessage, redact: Redact) -> Iterator[BaseMessage]:
-    if is_summary(message) or not isinstance(message, (HumanMessage, AIMessage)):
+    if is_summary(message) or is_handoff_back(message):
+        return
+    if not isinstance(message, (HumanMessage, AIMessage)):
         return
     said: dict[str, Any] = {
         "content": redact(replace_surrogates(text_of(message))),

@@ -22,6 +22,7 @@ from langgraph_memory.messages.langchain import (
     check_inject,
     current_turn,
     injected,
+    is_handoff_back,
     is_said,
     is_summary,
     last_user_message,

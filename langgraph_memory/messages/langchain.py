@@ -1,7 +1,7 @@
 """LangChain messages: which of them are part of what was said, and how a block gets into them.
 
 Logged is what the user and the agent said. Never logged as said: system messages, tool output,
-summaries, and memory that was put into a prompt.
+summaries, memory that was put into a prompt, and the notice with which an agent hands back.
 """
 
 from __future__ import annotations
@@ -69,12 +69,17 @@ def begins_turn(message: BaseMessage) -> bool:
 def is_said(message: BaseMessage) -> bool:
     """Whether a message is something that the user or the agent said in words."""
     spoken = isinstance(message, (HumanMessage, AIMessage)) and not is_summary(message)
-    return spoken and bool(text_of(message).strip())
+    return spoken and not is_handoff_back(message) and bool(text_of(message).strip())
 
 
 def is_summary(message: BaseMessage) -> bool:
     """Whether a message is a summary: of ours, or of LangChain's `SummarizationMiddleware`."""
     return message.additional_kwargs.get("lc_source") == "summarization"
+
+
+def is_handoff_back(message: BaseMessage) -> bool:
+    """Whether a message is the notice that langgraph-supervisor writes when a worker is done."""
+    return bool(message.response_metadata.get("__is_handoff_back"))
 
 
 def text_of(message: BaseMessage) -> str:
@@ -167,8 +172,8 @@ def with_new_messages(
 
 def tool_names(messages: Iterable[BaseMessage]) -> list[str]:
     """Return the names of the tools that were called, in order, each once."""
-    calls = (call["name"] for m in messages if isinstance(m, AIMessage) for call in m.tool_calls)
-    return list(dict.fromkeys(calls))
+    asked = (m for m in messages if isinstance(m, AIMessage) and not is_handoff_back(m))
+    return list(dict.fromkeys(call["name"] for m in asked for call in m.tool_calls))
 
 
 def token_cost(messages: Iterable[BaseMessage]) -> int | None:
@@ -209,8 +214,10 @@ def check_inject(inject: str) -> None:
 def with_block(message: M, block: str) -> M:
     """Return a copy of a message with a block of memory, marked as such.
 
-    It stands before what a user said, and after a system prompt, whose beginning is cached.
+    It stands before what a user said, and after a system prompt, whose beginning is cached. It
+    takes the place of one that is there, as where an agent with memory works in a node with memory.
     """
+    message = without_block(message)
     if isinstance(message, SystemMessage):
         content = _content_and(message, f"\n\n{block}")
     elif isinstance(message.content, str):
@@ -239,7 +246,7 @@ def _content_and(prompt: BaseMessage, text: str) -> Any:
     return [*content, {"type": "text", "text": text}]
 
 
-def without_block(message: BaseMessage) -> BaseMessage:
+def without_block(message: M) -> M:
     """Return a message as it was before `with_block`; any other message is returned as it is."""
     if MARK not in message.additional_kwargs:
         return message

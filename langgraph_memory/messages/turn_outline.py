@@ -20,6 +20,7 @@ from langchain_core.messages import (
 from langgraph_memory.messages.langchain import (
     begins_turn,
     current_turn,
+    is_handoff_back,
     text_of,
     with_new_messages,
 )
@@ -55,7 +56,7 @@ def _outlined(turn: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
     for message in turn:
         if begins_turn(message):
             yield HumanMessage(text_of(message), id=message.id, name=message.name)
-        elif isinstance(message, AIMessage):
+        elif isinstance(message, AIMessage) and not is_handoff_back(message):
             yield AIMessage(
                 text_of(message),
                 id=message.id,

@@ -143,7 +143,7 @@ def die_while_replacing(pipe: Any, path: str, step: str) -> None:
             os._exit(1)
 
     dying = Dying(client, after=step == "deleted") if step in ("complete", "deleted") else client
-    rebuild.rebuild(dying, fingerprint, rebuild.vectors_of, progress, Room(Path(path)))
+    rebuild.rebuild(dying, fingerprint, rebuild.copied_vectors, progress, Room(Path(path)))
     os._exit(1)
 
 

@@ -163,3 +163,19 @@ def _reason_not_to_run(example: Example) -> str | None:
     reason = mark["reason"].strip()
     assert reason, f"{example.path}:{example.line}: write <!-- not run: and the reason -->"
     return reason
+
+
+def written_texts(root: Path = ROOT) -> str:
+    """Return all texts in the package's source; what is filled in shows as `...`."""
+    modules = root.glob("langgraph_memory/**/*.py")
+    nodes = (node for file in modules for node in ast.walk(ast.parse(file.read_text("utf-8"))))
+    return "\n".join(filter(None, map(_text, nodes)))
+
+
+def _text(node: ast.AST) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(_text(value) or "..." for value in values)
+    return ""

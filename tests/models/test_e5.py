@@ -15,7 +15,7 @@ from langgraph_memory.models.e5 import UniversalAndE5
 from langgraph_memory.models.embedder import Embedder
 from langgraph_memory.notes import similarity
 from langgraph_memory.notes.similarity import threshold_of
-from langgraph_memory.retrieval import thresholds
+from langgraph_memory.retrieval import ranking
 from langgraph_memory.retrieval.ranking import floors_of
 
 
@@ -26,7 +26,7 @@ def test_without_its_package_e5_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_its_floors_and_its_band_were_measured() -> None:
-    assert floors_of(UniversalAndE5.model) == thresholds.WITH_E5 != thresholds.UNMEASURED
+    assert floors_of(UniversalAndE5.model) == ranking.WITH_E5 != ranking.UNMEASURED
     assert threshold_of(UniversalAndE5.model) == similarity.WITH_E5 != similarity.UNMEASURED
 
 

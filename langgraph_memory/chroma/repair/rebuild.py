@@ -82,7 +82,7 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         return thread.submit(asyncio.run, embedder.aembed(texts, [])).result()[0]
 
 
-def vectors_of(page: Any) -> Vectors:
+def copied_vectors(page: Any) -> Vectors:
     """Return the vectors that the rows have."""
     return np.asarray(page["embeddings"], np.float32)
 
@@ -165,7 +165,7 @@ def _begun(client: Any, fingerprint: Fingerprint) -> Any:
 
 def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress, room: Room) -> set[str]:
     """Copy what is not there yet; return the ids of all rows. An embedder's errors are its own."""
-    include = ["metadatas", "documents", *(["embeddings"] if vectors_of is vectors_of else [])]
+    include = ["metadatas", "documents", *(["embeddings"] if vectors_of is copied_vectors else [])]
     with chroma_errors("reading the old collection"):
         ids = old.get(include=[])["ids"]
     kept: set[str] = set()

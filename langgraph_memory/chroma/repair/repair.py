@@ -22,12 +22,12 @@ from langgraph_memory.chroma.repair.rebuild import (
     NEXT,
     Progress,
     VectorsOf,
+    copied_vectors,
     embed_texts,
     embedded,
     finish_swap,
     is_complete,
     rebuild,
-    vectors_of,
 )
 from langgraph_memory.chroma.tables import (
     DATABASE,
@@ -185,7 +185,7 @@ def compact_collection(
     if fingerprint is None:  # never written to
         return
     logger.info("compacting %s", directory)
-    replace_collection(directory, fingerprint, vectors_of, "Compacting", on_progress)
+    replace_collection(directory, fingerprint, copied_vectors, "Compacting", on_progress)
 
 
 def confirmed(embedder: Embedder, known: Fingerprint | None) -> Fingerprint:
