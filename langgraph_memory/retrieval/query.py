@@ -1,4 +1,4 @@
-"""What a recall asks for: the records that are searched, and the filters on them. Pure."""
+"""A recall's query: which types are searched, and with which filters. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""In what order records answer a question, and which of them have their place in a prompt.
+"""The order of hits, and the evidence from which on a memory knows something. Pure.
 
-Pure: records with their scores in, hits out. Relevance decides; how recent and how important a
-record is move it within bounds.
+Relevance decides; recency and importance move a record within bounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""What a note is worth in every prompt, whatever is asked: without a cliff at any number. Pure."""
+"""The relevance of each record to a query: named parts, summed with the weights of a `Ranking`.
+
+A message is scored in its window (`message_window`), and gains by its speaker, its day and its
+form. Notes, chunks of documents and past tasks are scored alone. A score depends on no other
+record, so that scores compare between types and between recalls.
+
+Notes also have a worth that does not depend on the query, by which the profile is chosen.
+"""
 
 from __future__ import annotations
 
@@ -249,21 +256,20 @@ def alone(
         power: Of coverage, by which words count.
     """
     weights = query_weights(query, [(each.lexical, each.alive) for each in searched])
-    return [_alone(each, weights, ranking, power) for each in searched]
-
-
-def _alone(
-    searched: Searched, weights: Mapping[str, float], ranking: Ranking, power: int
-) -> dict[str, Scores]:
-    cosine = searched.cosine
-    bm25, coverage = searched.lexical.scores(weights, searched.alive)
-    return {
-        "relevance": ranking.dense * cosine + ranking.lexical * bm25 * coverage**power,
-        "cosine": cosine,
-        "bm25": bm25,
-        "coverage": coverage,
-        "evidence": cosine + coverage * coverage,
-    }
+    scores = []
+    for each in searched:
+        cosine = each.cosine
+        bm25, coverage = each.lexical.scores(weights, each.alive)
+        scores.append(
+            {
+                "relevance": ranking.dense * cosine + ranking.lexical * bm25 * coverage**power,
+                "cosine": cosine,
+                "bm25": bm25,
+                "coverage": coverage,
+                "evidence": cosine + coverage * coverage,
+            }
+        )
+    return scores
 
 
 @dataclass(frozen=True, slots=True)
