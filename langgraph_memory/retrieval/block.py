@@ -442,11 +442,12 @@ class Quotas:
     def guaranteed(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the guaranteed hits, best first."""
         taken: Counter[tuple[Owner, str]] = Counter()
+        by_type = self.by_type
         kept = []
         for hit in hits:
             place = (hit.record.owner, hit.record.type)
             taken[place] += 1
-            if taken[place] <= self.by_type[hit.record.type]:
+            if taken[place] <= by_type[hit.record.type]:
                 kept.append(hit)
         return kept
 

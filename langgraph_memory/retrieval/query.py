@@ -8,11 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from langgraph_memory.records import TYPES, Kind, Owner, RecordType
-from langgraph_memory.store import (
-    Best,
-    ExtendedFilter,
-    value_filter,
-)
+from langgraph_memory.store import Best, ExtendedFilter, value_filter
 
 PROFILE_NOTES = 40
 """Notes that are read for the profile, of the user's own and of shared ones each: more than a block

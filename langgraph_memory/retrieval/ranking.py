@@ -15,14 +15,7 @@ from numbers import Real
 from typing import NamedTuple
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.records import (
-    Message,
-    Note,
-    Record,
-    RecordType,
-    check_number,
-    normalise,
-)
+from langgraph_memory.records import Message, Note, Record, RecordType, check_number, normalise
 from langgraph_memory.retrieval.recalled import Hit
 
 AGENTS_DECAY = 0.995
@@ -74,8 +67,7 @@ class Floors:
 
     def of(self, type: RecordType) -> float:
         """Return the floor of a type that can be recalled."""
-        floor: float = getattr(self, type)
-        return floor
+        return float(getattr(self, type))
 
 
 EMBEDDED = Floors()

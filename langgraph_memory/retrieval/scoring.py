@@ -328,6 +328,8 @@ class MessageRanker:
         times = spans_in(self.query.text, self.query.now, said.days)
         named, asked = said.speakers.named_in(times.question_without, said.speaking)
         terms = list(dict.fromkeys(query_tokens(asked)))
+        has_kind = said.has_time & asks_time(self.query.text)
+        has_kind |= said.has_number & asks_number(self.query.text)
         bm25, coverage = said.words(terms, searched.lexical)
         parts = {
             "bm25": bm25,
@@ -336,7 +338,7 @@ class MessageRanker:
             "moment": closeness(said.day, times.spans),
             "day": in_named_days(said.day, times.spans),
             "answers": said.answers,
-            "kind": self._kind(said),
+            "kind": has_kind.astype(np.float32),
             "form": said.standing.form,
         }
         itself = said.standing.itself
@@ -374,15 +376,6 @@ class MessageRanker:
             + parts["form"]
         )
         return relevance
-
-    def _kind(self, said: Conversation) -> Scores:
-        """Return 1 for what has an expression of the kind that is asked for, else 0."""
-        has = np.zeros(len(said.day), np.bool_)
-        if asks_time(self.query.text):
-            has = has | said.has_time
-        if asks_number(self.query.text):
-            has = has | said.has_number
-        return has.astype(np.float32)
 
 
 def closeness(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:
