@@ -221,7 +221,7 @@ async def test_a_sweep_leaves_no_row_of_an_item_with_several_vectors(
 def test_a_sweep_goes_through_more_items_than_chroma_takes_at_once(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.chroma.writing.PAGE", 7)
+    monkeypatch.setattr("langgraph_memory.chroma.planning.PAGE", 7)
     with ChromaStore.in_memory(embed=EMBED, clock=clock) as store:
         store.batch([PutOp((f"n{i % 3}",), str(i), {"n": i}, ttl=1) for i in range(40)])
         store.put(("n0",), "stays", {"n": 0})

@@ -29,8 +29,7 @@ from langgraph_memory import (
     open_sessions,
 )
 from langgraph_memory.chroma.calls import COLLECTION, opened_client
-from langgraph_memory.chroma.erasure.file_search import search
-from langgraph_memory.chroma.erasure.pending import pending_users
+from langgraph_memory.chroma.erasing import pending_users, search
 from langgraph_memory.chroma.held_files import HOLDINGS, held_files, unknown_files
 from langgraph_memory.errors import StoreLockedError
 from langgraph_memory.store.erasing import Sought, forms_of, pieces_of_text
