@@ -170,7 +170,7 @@ def open_in_memory(limits: Limits) -> Collection:
     import chromadb
 
     name = f"{COLLECTION}_{uuid.uuid4().hex}"  # all clients in memory see the same collections
-    client = chromadb.EphemeralClient(settings=settings())
+    client: Any = chromadb.EphemeralClient(settings=settings())
 
     def close() -> None:
         client.delete_collection(name)

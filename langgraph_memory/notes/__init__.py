@@ -6,7 +6,6 @@ from langgraph_memory.notes.consolidation import (
     merge_writes,
     remaining,
 )
-from langgraph_memory.notes.duplicates import compared_words, same_words
 from langgraph_memory.notes.extraction import (
     Accept,
     Candidate,
@@ -53,7 +52,13 @@ from langgraph_memory.notes.pair_comparison import (
 )
 from langgraph_memory.notes.proposal_filter import Refused, drawn_text, worth_keeping
 from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
-from langgraph_memory.notes.similarity import WITHOUT_MEANING, SimilarityThreshold, threshold_of
+from langgraph_memory.notes.similarity import (
+    WITHOUT_MEANING,
+    SimilarityThreshold,
+    compared_words,
+    same_words,
+    threshold_of,
+)
 from langgraph_memory.notes.storage import (
     change_ops,
     edit_ops,

@@ -9,15 +9,21 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
+from types import MappingProxyType
 
-from langgraph_memory.notes.duplicates import are_apart, best_first, repeated, same_words
 from langgraph_memory.notes.history import archived, taken_apart
 from langgraph_memory.notes.model_merge import Merge
 from langgraph_memory.notes.reconciliation import recorded, retired
+from langgraph_memory.notes.similarity import (
+    compared_words,
+    same_words,
+    slot_name,
+    without_end,
+)
 from langgraph_memory.records import Change, Note, is_kept_anyway, normalise, united
 from langgraph_memory.retrieval import recency
 
@@ -170,6 +176,92 @@ def _moment(note: Note) -> datetime:
     if note.importance >= USEFUL:
         return note.updated_at
     return note.created_at if note.version == 1 else note.valid_from
+
+
+# -- which notes say the same --------------------------------------------------------------------
+
+
+def best_first(notes: Iterable[Note]) -> list[Note]:
+    """Return notes by which of them is to be kept: what is pinned or critical, then the user's own.
+
+    Then the longest, the most important, the newest. It decides about text and id alone: a note
+    that others are merged into is as important as any of them.
+    """
+    return sorted(notes, key=_goodness, reverse=True)
+
+
+Apart = Mapping[str, Set[str]]
+"""By notes' ids: two that share anything here are not to be one."""
+
+
+def are_apart(note: Note, other: Note, apart: Apart) -> bool:
+    """Whether two notes are to stay two, whatever they say."""
+    return not apart.get(note.id, frozenset()).isdisjoint(apart.get(other.id, ()))
+
+
+def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iterator[list[Note]]:
+    """Yield the groups of two and more notes that say the same, in each the best note first.
+
+    Each of a group says what its best says, compared with it directly: there are no chains. So
+    what is best in its group is like none of the others, and looking again finds nothing. What is
+    pinned or critical is nowhere but best, and the words of an assistant do not take the place of a
+    user's.
+
+    Args:
+        notes: Active notes of one owner.
+        apart: Which of them are to stay apart.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from langgraph_memory.records.owners import Owner
+        >>> def note(text):
+        ...     now, ana = datetime.now(UTC), Owner("user", "ana")
+        ...     return Note(
+        ...         id=text, owner=ana, text=text, created_at=now, updated_at=now, valid_from=now
+        ...     )
+        >>> said = ["Has a dog.", "The user has a dog", "Has a dog called Bruno.", "Has no dog."]
+        >>> [[each.text for each in group] for group in repeated(map(note, said))]
+        [['The user has a dog', 'Has a dog.']]
+    """
+    groups: list[_Group] = []
+    found: dict[Hashable, list[_Group]] = {}
+    for note in best_first(notes):
+        about = (note.kind, note.valid_until)
+        keys = ((about, without_end(note.text)), (about, compared_words(note.text)))
+        near = (group for key in keys for group in found.get(key, ()))
+        group = next((group for group in near if group.takes(note, apart)), None)
+        if group is not None:
+            group.add(note)
+            continue
+        groups.append(_Group([note], slot_name(note)))
+        for key in keys:
+            found.setdefault(key, []).append(groups[-1])
+    yield from (group.notes for group in groups if len(group.notes) > 1)
+
+
+@dataclass(slots=True)
+class _Group:
+    notes: list[Note]
+    slot: str | None
+
+    def takes(self, note: Note, apart: Apart) -> bool:
+        if is_kept_anyway(note):
+            return False
+        slot = slot_name(note)
+        fits = None in (self.slot, slot) or self.slot == slot
+        if note.id in apart and any(are_apart(note, each, apart) for each in self.notes):
+            return False
+        return fits and self.notes[0].said_by in ("user", note.said_by)
+
+    def add(self, note: Note) -> None:
+        self.notes.append(note)
+        self.slot = self.slot or slot_name(note)
+
+
+def _goodness(note: Note) -> tuple[object, ...]:
+    by_user, length = note.said_by == "user", len(compared_words(note.text))
+    worth = (note.pinned, note.importance, len(note.text), note.updated_at)
+    return (is_kept_anyway(note), by_user, length, *worth, note.id)
 
 
 # -- merging -------------------------------------------------------------------------------------

@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from langgraph_memory.notes.duplicates import same_words
-from langgraph_memory.notes.similarity import says_the_same
+from langgraph_memory.notes.similarity import (
+    same_slot,
+    same_text,
+    same_words,
+    says_the_same,
+    slots_differ,
+)
 from langgraph_memory.records import (
     Change,
     Note,
     normalise,
     record_id,
-    slot_digest,
-    text_digest,
     united,
 )
 
@@ -70,7 +73,7 @@ def collapse(candidates: Iterable[Note]) -> list[Note]:
     for candidate in candidates:
         for place, note in enumerate(kept):
             same = says_the_same(candidate, note) or _says_no_more(candidate, note)
-            if _may_be_one(note, candidate) and same:
+            if not slots_differ(note, candidate) and same:
                 kept[place] = _joined(note, candidate)
                 break
         else:
@@ -138,7 +141,7 @@ class _Work:
             note = self.notes.get(each.note.id)
             if note is None or note.version != each.note.version:
                 continue  # this batch gave it another text
-            if not _may_be_one(note, candidate):
+            if slots_differ(note, candidate):
                 continue
             ruled = rulings.get((place, note.id, note.version))
             if twin is None and (
@@ -225,11 +228,6 @@ def _past(candidate: Note, holder: Note, taken: Collection[str]) -> Change:
         reason=reason,
     )
     return Change("add", note, None, reason)
-
-
-def _may_be_one(note: Note, candidate: Note) -> bool:
-    """Whether nothing says that two notes are about different attributes."""
-    return None in (note.slot, candidate.slot) or same_slot(note, candidate)
 
 
 def _joined(note: Note, other: Note) -> Note:
@@ -404,17 +402,3 @@ def free_id(candidate: Note, taken: Collection[str]) -> str:
     """Return an id for a new note that no other has."""
     free = (id for id in candidate_ids(candidate) if id not in taken)
     return next(free, uuid.uuid4().hex[:24])
-
-
-def same_text(note: Note, candidate: Note) -> bool:
-    """Whether two notes are one; "Rosario" as home city and as birth place are two."""
-    if None not in (note.slot, candidate.slot) and not same_slot(note, candidate):
-        return False
-    return text_digest(note.kind, note.text) == text_digest(candidate.kind, candidate.text)
-
-
-def same_slot(note: Note, candidate: Note) -> bool:
-    """Whether both notes say a value of the same slot."""
-    if note.slot is None or candidate.slot is None:
-        return False
-    return slot_digest(note.slot) == slot_digest(candidate.slot)
