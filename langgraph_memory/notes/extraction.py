@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.models import EXTRACTION, escaped, items_of
-from langgraph_memory.notes.proposal_filter import proposed_text
+from langgraph_memory.notes.proposal_filter import proposed_aliases, proposed_text
 from langgraph_memory.records import (
     KINDS,
     Kind,
@@ -29,7 +29,6 @@ from langgraph_memory.records import (
     Speaker,
     long_date,
     normalise,
-    proposed,
     united,
 )
 from langgraph_memory.redaction import Redact, no_redaction
@@ -254,7 +253,7 @@ def _candidate(
         valid_from=starts,
         valid_until=over if over is not None and over > starts else None,
         sources=(source.id,),
-        aliases=proposed(fields.get("aliases"), [text, slot or "", quote], redact),
+        aliases=proposed_aliases(fields.get("aliases"), [text, slot or "", quote], redact),
     )
 
 
