@@ -337,8 +337,9 @@ def test_what_is_personal_is_taken_out_on_request(kind: Any, text: str, expected
 
 def test_a_redactor_takes_out_secrets_too_and_refuses_what_it_does_not_know() -> None:
     assert redactor()("password: hunter2") == "password: [redacted]"
-    with pytest.raises(ConfigurationError, match="address; got 'shoe size'"):
+    with pytest.raises(ConfigurationError, match="'address'") as refused:
         redactor("shoe size")  # type: ignore[arg-type]  # as a user may
+    assert "shoe size" not in str(refused.value)  # it may be a text with a secret
 
 
 WORDS = st.text("abé中 1_:\"'{", max_size=5)  # of which no name of a secret can be made
