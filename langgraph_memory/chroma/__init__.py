@@ -1,5 +1,4 @@
 """`ChromaStore`: the only room that knows Chroma."""
 
-from langgraph_memory.chroma.erasure.file_search import search
 from langgraph_memory.chroma.repair.maintenance import Report, compact, doctor, reembed
 from langgraph_memory.chroma.store import ChromaStore, open_store

@@ -21,26 +21,21 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.chroma.calls import ChromaRows, cut
-from langgraph_memory.chroma.catalogue import Catalogue, under
-from langgraph_memory.chroma.expiry import Prolonged
-from langgraph_memory.chroma.folder import Folder
-from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
-from langgraph_memory.chroma.loading import (
+from langgraph_memory.chroma.calls import (
+    ChromaRows,
     TooLargeError,
+    cut,
     item_envelopes,
     listed_namespaces,
     load_items,
-    namespaces_in,
     stored_before,
     stored_items,
 )
-from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
-from langgraph_memory.chroma.partition_cache import Limits, PartitionCache
-from langgraph_memory.chroma.rows import BESIDE_ITEMS, is_of_user, namespace_row, row_id, tombstone
-from langgraph_memory.chroma.vector_clock import VectorClock, is_empty
-from langgraph_memory.chroma.writing import (
-    ReplacedItem,
+from langgraph_memory.chroma.catalogue import Catalogue, under
+from langgraph_memory.chroma.expiry import Prolonged
+from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
+from langgraph_memory.chroma.partition import Limits, Partition, PartitionCache, PartitionSnapshot
+from langgraph_memory.chroma.planning import (
     Write,
     Writes,
     deletions,
@@ -49,6 +44,15 @@ from langgraph_memory.chroma.writing import (
     put_rows,
     touched_ids,
 )
+from langgraph_memory.chroma.rows import (
+    BESIDE_ITEMS,
+    ReplacedItem,
+    is_of_user,
+    namespace_row,
+    row_id,
+    tombstone,
+)
+from langgraph_memory.chroma.vector_clock import VectorClock, is_empty
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.models import Fingerprint, fingerprint_from_metadata, fingerprint_to_metadata
 from langgraph_memory.store import Address, Namespace, StoredItem, part_of
@@ -78,8 +82,7 @@ class Collection:
         limits: How much is kept in memory.
         on_close: Called at the end.
         order: A number that is not below that of any item, in nanoseconds since 1970.
-        folder: The directory that it lies in, if this process alone has it open.
-        elsewhere: Where else it lies, in words; empty if it is in memory alone.
+        elsewhere: Where it lies, in words; empty if in memory alone, or in a directory of ours.
     """
 
     def __init__(
@@ -88,13 +91,11 @@ class Collection:
         limits: Limits,
         on_close: Callable[[], object],
         order: int = 0,
-        folder: Folder | None = None,
         elsewhere: str = "",
     ) -> None:
         self._rows = rows
         self._limits = limits
         self._on_close = on_close
-        self.folder = folder
         self.elsewhere = elsewhere
         self._order = order  # of the latest write; goes on from there if the clock is set back
         self._process = os.getpid()
@@ -282,26 +283,6 @@ class Collection:
             ]
             if theirs:
                 self._rows.delete(theirs)
-
-    def aside(self, work: Callable[[Folder], T]) -> T:
-        """Close the folder for Chroma, let something work on its files, and open it again.
-
-        Reads and writes wait meanwhile, and nothing that was in memory before is there afterwards.
-
-        Raises:
-            StoreError: If it cannot be opened again.
-        """
-        assert self.folder is not None
-        with self._lock:
-            self.check_usable()
-            self.flush()
-            with self.publishing:
-                self._cache.clear()
-                self._catalogue.forget()
-                self._announced.clear()
-                self._large.clear()
-            with self.folder.closed():
-                return work(self.folder)
 
     # -- expiring --
 
@@ -649,25 +630,3 @@ class Collection:
                 self._rows.delete(ids)
         except StoreError:  # a full disk, for one: reads pass them over
             logger.warning("tombstones could not be removed yet", exc_info=True)
-
-
-class DirectoryCollection(Collection):
-    """An open collection of a directory, whose tables in SQLite are read beside Chroma.
-
-    Args:
-        rows: The calls to Chroma.
-        limits: How much is kept in memory.
-        folder: The directory, which this process alone has open.
-        order: As in `Collection`.
-    """
-
-    folder: Folder
-
-    def __init__(self, rows: ChromaRows, limits: Limits, folder: Folder, order: int) -> None:
-        super().__init__(rows, limits, folder.give_back, order, folder)
-
-    def _learn(self, prefix: Namespace) -> None:
-        try:
-            self._catalogue.learn(prefix, namespaces_in(self.folder.lock.directory, prefix))
-        except StoreError:  # the tables of another version of Chroma
-            super()._learn(prefix)

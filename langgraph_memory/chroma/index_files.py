@@ -20,8 +20,10 @@ from __future__ import annotations
 import pickletools
 import re
 import struct
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -256,15 +258,18 @@ def _wrong_vectors(folder: Path, header: Header, dims: int) -> int:
 
 
 def _elements_of(folder: Path, header: Header, dims: int) -> NDArray[np.void]:
-    record = np.dtype(
+    return np.fromfile(folder / "data_level0.bin", _record_type(header, dims))
+
+
+def _record_type(header: Header, dims: int) -> np.dtype[np.void]:
+    return np.dtype(
         {
-            "names": ["vector"],
-            "formats": [("<f4", dims)],
-            "offsets": [header.vector_at],
+            "names": ["vector", "number"],
+            "formats": [("<f4", dims), "<u8"],
+            "offsets": [header.vector_at, header.number_at],
             "itemsize": header.record,
         }
     )
-    return np.fromfile(folder / "data_level0.bin", record)
 
 
 def _links_whole(content: bytes, header: Header) -> bool:
@@ -292,3 +297,78 @@ def _elements(pickle: bytes) -> int | None:
     """Return how many elements the index has had, deleted ones included."""
     found = _ELEMENTS.search(pickle)
     return int.from_bytes(found[1], "little") if found else None
+
+
+class IndexVectors:
+    """The vectors in the index of one collection.
+
+    Args:
+        folder: The directory of the index; without it there is no vector.
+        dims: How many dimensions they have.
+    """
+
+    def __init__(self, folder: Path, dims: int) -> None:
+        self._folder = folder
+        self._dims = dims
+        self._state: object = None
+        self._numbers: Mapping[str, int] = {}
+        self._places: Mapping[int, int] = {}
+
+    @property
+    def state(self) -> object:
+        """Is another one when the index has been written."""
+        try:
+            stat = (self._folder / PICKLE).stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+    def read(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of rows, each of shape `(dims,)`; what is not there is left out.
+
+        Raises:
+            OSError: If the files cannot be read.
+        """
+        self._refresh()
+        wanted = sorted((self._numbers[id], id) for id in ids if id in self._numbers)
+        if not wanted:
+            return {}
+        try:
+            header = Header.read(self._folder / "header.bin")
+            if header is None or not header.fits(self._dims):
+                return {}
+            with (self._folder / "data_level0.bin").open("rb") as file:
+                found = ((id, self._vector(file, header, number)) for number, id in wanted)
+                return {id: vector for id, vector in found if vector is not None}
+        except FileNotFoundError:
+            return {}
+
+    # -- parts of the above --
+
+    def _refresh(self) -> None:
+        state = self.state
+        if state == self._state:
+            return
+        numbers = None if state is None else element_numbers((self._folder / PICKLE).read_bytes())
+        self._numbers = numbers or {}
+        self._places = {}
+        self._state = None if numbers is None else state
+
+    def _vector(self, file: BinaryIO, header: Header, number: int) -> NDArray[np.float32] | None:
+        element = self._element(file, header, number)
+        if element is None and not self._places:  # elements were added in another order
+            numbers = _elements_of(self._folder, header, self._dims)["number"][: header.elements]
+            self._places = {found: place for place, found in enumerate(numbers.tolist())}
+            element = self._element(file, header, number)
+        if element is None:
+            return None
+        vector: NDArray[np.float32] = element["vector"]
+        with np.errstate(all="ignore"):
+            length = float(vector @ vector)
+        return vector if abs(length - 1) < TOLERANCE or length == 0 else None
+
+    def _element(self, file: BinaryIO, header: Header, number: int) -> np.void | None:
+        """Return an element from where it should be; `None` if another one is there."""
+        file.seek(max(self._places.get(number, number - 1), 0) * header.record)
+        found = np.fromfile(file, _record_type(header, self._dims), 1)
+        return found[0] if len(found) and found["number"][0] == number else None

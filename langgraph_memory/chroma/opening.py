@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_memory.chroma.calls import COLLECTION, ChromaRows, persistent_client, settings
-from langgraph_memory.chroma.collection import Collection, DirectoryCollection
-from langgraph_memory.chroma.disk_space import NoRoomError, Room
-from langgraph_memory.chroma.erasure.overwriting import finish_erasure
-from langgraph_memory.chroma.folder import Folder, try_to_note_whole
-from langgraph_memory.chroma.local_calls import LocalRows
-from langgraph_memory.chroma.partition_cache import Limits
-from langgraph_memory.chroma.read_only.collection import FolderCollection
-from langgraph_memory.chroma.read_only.rows import FolderRows
+from langgraph_memory.chroma.collection import Collection
+from langgraph_memory.chroma.directory_collection import DirectoryCollection
+from langgraph_memory.chroma.erasing import finish_erasure
+from langgraph_memory.chroma.local_calls import LocalRows, NoRoomError, Room
+from langgraph_memory.chroma.partition import Limits
+from langgraph_memory.chroma.read_only import FolderCollection, FolderRows
 from langgraph_memory.chroma.repair.repair import make_ready, stored
 from langgraph_memory.chroma.server import Server, disconnect, is_server
 from langgraph_memory.chroma.server_collection import ServerCollection, ServerRows
@@ -81,11 +79,8 @@ def _owned(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
             reopen=reopen,
             before_write=partial(leave_mark, directory / DATABASE),
         )
-        folder = Folder(lock, rows)
-        collection = DirectoryCollection(rows, limits, folder, written)
-        folder.blank()
-        try_to_note_whole(lock)
-        opening.pop_all()  # all went well: they are for `give_back` now
+        collection = DirectoryCollection(rows, limits, lock, written)
+        opening.pop_all()  # all went well: the collection closes them now
         return collection
 
 
@@ -176,12 +171,12 @@ def open_in_memory(limits: Limits) -> Collection:
 
     name = f"{COLLECTION}_{uuid.uuid4().hex}"  # all clients in memory see the same collections
     client = chromadb.EphemeralClient(settings=settings())
-    return _shared(
-        name,
-        lambda: Collection(
-            ChromaRows(client, name), limits, lambda: client.delete_collection(name)
-        ),
-    )
+
+    def close() -> None:
+        client.delete_collection(name)
+        client.close()  # the last client takes along the indexes, which outlive their collections
+
+    return _shared(name, lambda: Collection(ChromaRows(client, name), limits, close))
 
 
 def release(collection: Collection) -> None:

@@ -1,4 +1,4 @@
-"""The rows of one namespace in memory, searched exactly.
+"""The rows of one namespace in memory, searched exactly; and which namespaces are kept there.
 
 Chroma walks its whole index for a filtered query; one user's rows fit in memory and are compared
 with numpy in a tenth of a millisecond, with no neighbour missed.
@@ -362,3 +362,74 @@ class _Mask:
         for row in (*range(low, self.low), *range(self.high, high)):
             self.values[row] = matches(items[row].value, self.filter)
         self.low, self.high = min(low, self.low), max(high, self.high)
+
+
+CACHE_BYTES = 256 * 1024 * 1024
+PARTITION_ROWS = 50_000
+
+
+class Limits(NamedTuple):
+    """How much of a collection is kept in memory."""
+
+    cache_bytes: int = CACHE_BYTES
+    partition_rows: int = PARTITION_ROWS
+    """How many rows a namespace, or all that one search looks through, may have for that."""
+
+
+class PartitionCache:
+    """Partitions by namespace, within a budget of bytes; the least recently used leave."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self._bytes = 0
+        self._partitions: OrderedDict[Namespace, Partition] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def get(self, namespace: Namespace) -> Partition | None:
+        """Return a cached partition, and count it as used."""
+        with self._lock:
+            partition = self._partitions.get(namespace)
+            if partition is not None:
+                self._partitions.move_to_end(namespace)
+            return partition
+
+    def put(self, partition: Partition) -> None:
+        """Keep a partition, and let others go until the budget holds; the newest always stays."""
+        with self._lock:
+            self.drop(partition.namespace)
+            self._partitions[partition.namespace] = partition
+            self._bytes += partition.bytes
+            self._trim()
+
+    def apply(
+        self, namespace: Namespace, put: Sequence[StoredItem], deleted: Sequence[str]
+    ) -> None:
+        """Follow a write, if the partition is here. One write at a time."""
+        partition = self._partitions.get(namespace)
+        if partition is None:
+            return
+        before = partition.bytes
+        partition.apply(put, deleted)
+        with self._lock:
+            if self._partitions.get(namespace) is partition:
+                self._bytes += partition.bytes - before
+                if partition.wasteful:
+                    self.put(partition.compacted())
+                self._trim()
+
+    def drop(self, namespace: Namespace) -> None:
+        """Forget a partition: it is read anew when it is next needed."""
+        with self._lock:
+            partition = self._partitions.pop(namespace, None)
+            if partition is not None:
+                self._bytes -= partition.bytes
+
+    def clear(self) -> None:
+        """Forget all partitions."""
+        with self._lock:
+            self._partitions.clear()
+            self._bytes = 0
+
+    def _trim(self) -> None:
+        while self._bytes > self.max_bytes and len(self._partitions) > 1:
+            self.drop(next(iter(self._partitions)))

@@ -294,3 +294,11 @@ def _column(value: Any) -> Any:
         return replace_surrogates(value)
     fits = isinstance(value, (int, float)) and abs(value) < 2**63
     return value if fits else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedItem:
+    """What a write has to know of the item that it replaces."""
+
+    created_at: datetime
+    indexed: int

@@ -16,14 +16,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from langgraph_memory.chroma.calls import ChromaRows, cut
+from langgraph_memory.chroma.calls import ChromaRows, cut, listed_namespaces, stored_before
 from langgraph_memory.chroma.catalogue import under
 from langgraph_memory.chroma.collection import BatchReads, Collection
 from langgraph_memory.chroma.index_search import Scope, ScopeName
-from langgraph_memory.chroma.loading import listed_namespaces, stored_before
-from langgraph_memory.chroma.partition import Partition
-from langgraph_memory.chroma.partition_cache import Limits
-from langgraph_memory.chroma.rows import Row, namespace_row, row_id, tombstone
+from langgraph_memory.chroma.partition import Limits, Partition
+from langgraph_memory.chroma.planning import Write, Writes, put_rows, touched_ids
+from langgraph_memory.chroma.rows import ReplacedItem, Row, namespace_row, row_id, tombstone
 from langgraph_memory.chroma.server import Server
 from langgraph_memory.chroma.vector_clock import (
     VectorClock,
@@ -34,7 +33,6 @@ from langgraph_memory.chroma.vector_clock import (
     put_marks,
     surplus,
 )
-from langgraph_memory.chroma.writing import ReplacedItem, Write, Writes, put_rows, touched_ids
 from langgraph_memory.models import Fingerprint
 from langgraph_memory.store import Address, Namespace
 

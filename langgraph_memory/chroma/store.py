@@ -13,7 +13,6 @@ from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -27,10 +26,8 @@ from langgraph.store.base import (
 )
 
 from langgraph_memory.chroma.collection import Collection
-from langgraph_memory.chroma.copies import checked, copied_directory
-from langgraph_memory.chroma.erasure.file_search import search
-from langgraph_memory.chroma.erasure.overwriting import overwrite
-from langgraph_memory.chroma.erasure.pending import add_pending
+from langgraph_memory.chroma.directory_collection import DirectoryCollection
+from langgraph_memory.chroma.erasing import add_pending, overwrite
 from langgraph_memory.chroma.expiry import SWEEP_EVERY, Sweeper, check_ttl_config
 from langgraph_memory.chroma.opening import (
     open_client,
@@ -40,13 +37,14 @@ from langgraph_memory.chroma.opening import (
     open_server,
     release,
 )
-from langgraph_memory.chroma.partition_cache import CACHE_BYTES, PARTITION_ROWS, Limits
+from langgraph_memory.chroma.partition import CACHE_BYTES, PARTITION_ROWS, Limits
 from langgraph_memory.chroma.planning import Plan, labels, plan, writes_of
 from langgraph_memory.chroma.reading import Reader
+from langgraph_memory.chroma.repair.maintenance import checked, copied_directory
 from langgraph_memory.chroma.server import Server, is_url
 from langgraph_memory.chroma.server_collection import ServerRows
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.files import resolved
+from langgraph_memory.files import resolved, search_files
 from langgraph_memory.models import PROBE, Embed, Embedder, Vectors
 from langgraph_memory.records import Clock, utc_now
 from langgraph_memory.store import HybridOp, Namespace, NewestOp, Overwritten, Sought, check_ttl
@@ -343,13 +341,14 @@ class ChromaStore(BaseStore):
             StoreError: If it fails. It is tried again at the next opening.
         """
         collection = self._open
-        if collection.folder is None:
-            return Overwritten(search(None, files, sought), elsewhere=collection.elsewhere)
+        if not isinstance(collection, DirectoryCollection):
+            found = search_files(files, sought.own, sought.shared)
+            return Overwritten(found, elsewhere=collection.elsewhere)
         if later:
-            add_pending(collection.folder.lock.directory, users)
-            return Overwritten(search(None, files, sought), pending=True)
+            add_pending(collection.directory, users)
+            return Overwritten(search_files(files, sought.own, sought.shared), pending=True)
         began = perf_counter()
-        found = collection.aside(lambda folder: overwrite(folder.lock, users, sought, files))
+        found = collection.aside(lambda lock: overwrite(lock, users, sought, files))
         return Overwritten(found, perf_counter() - began)
 
     # -- copying --
@@ -388,23 +387,13 @@ class ChromaStore(BaseStore):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await asyncio.shield(asyncio.to_thread(self.close))  # a cancelled caller closes it too
 
     # -- running --

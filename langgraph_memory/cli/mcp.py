@@ -37,6 +37,7 @@ _MORE = """\
 examples:
   langgraph-memory mcp --path ./memory --user c-2291
   langgraph-memory mcp --url http://127.0.0.1:8000 --port 8300 --tokens tokens.json"""
+_FOR_HTTP = "tokens host allow_host requests_per_minute max_connections request_timeout".split()
 _GRACE = 10  # seconds for the requests that are being answered when the server is ended
 
 
@@ -124,15 +125,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve until the client hangs up, or the process is ended."""
-    for_http = {
-        "--tokens": options.tokens,
-        "--host": options.host,
-        "--allow-host": options.allow_host,
-        "--requests-per-minute": options.requests_per_minute,
-        "--max-connections": options.max_connections,
-        "--request-timeout": options.request_timeout,
-    }
-    given = [name for name, value in for_http.items() if value is not None]
+    given = [f"--{name.replace('_', '-')}" for name in _FOR_HTTP if vars(options)[name] is not None]
     if options.port is None and given:
         raise ConfigurationError(f"{given[0]} is for HTTP and goes with --port, not with --user")
     tokens = None if options.port is None else _tokens(options.tokens)

@@ -26,10 +26,10 @@ from langgraph_memory.notes import (
     PairVerdicts,
     Settled,
     change_ops,
+    drawn_text,
     importance_of,
     last_of_each,
     plan_batch,
-    proposed_text,
     read_items,
     total,
 )
@@ -169,7 +169,7 @@ def _lesson(
 ) -> Candidate | str:
     """Return an item as a candidate, or what is wrong with it."""
     fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
-    text, problem = proposed_text(fields.get("text"), redact)
+    text, problem = drawn_text(fields.get("text"), redact)
     if problem:
         return problem
     numbers = dict.fromkeys(_numbers(fields.get("tasks")))

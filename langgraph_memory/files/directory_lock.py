@@ -10,7 +10,7 @@ import os
 import socket
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
@@ -71,6 +71,13 @@ class DirectoryLock:
     def release(self) -> None:
         """Give the directory back."""
         self._lock.release()
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
 
     def inheritable(self) -> tuple[int, ...]:
         """Return what a child process has to inherit to hold the directory too, until it ends.

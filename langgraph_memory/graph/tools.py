@@ -29,6 +29,7 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.messages import calls_before, messages_with_call
 from langgraph_memory.records import Owner, OwnerKind, check_count
 from langgraph_memory.retrieval import Quotas
+from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
 A = TypeVar("A", bound=tool_texts.Asked)
@@ -120,7 +121,7 @@ class _Toolkit:
             self._owner_of(run),
             self.quotas,
             run.recall_args(messages),
-            run.source_ids(messages),
+            run.turn(messages).exchange[:1],
         )
 
     def _owner_of(self, run: Run) -> Owner:
@@ -135,28 +136,19 @@ class _Toolkit:
 
 def _tool(toolkit: _Toolkit, verb: Verb[A]) -> BaseTool:
     # LangGraph injects `runtime` by its type; `None` lets a tool be called without a graph.
-    def call(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # see above
+    async def _call(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # see above
         run, opened = toolkit.open(verb.name, runtime)
+        memory = opened.memory
         try:
-            with run.step(verb.step) as step:
-                opened.memory.warm_up()
-                return verb.call(replace(opened, tell=step.tell), verb.asks(**asked))
+            async with run.step(verb.step) as step:
+                await Either(memory.warm_up, memory.awarm_up)
+                return await verb.act(replace(opened, tell=step.tell), verb.asks(**asked))
         except _NO_FAILURE:
             raise
         except Exception as error:  # whatever a store raises; told, logged, streamed
             raise _failure(verb, error) from error
 
-    async def acall(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # as above
-        run, opened = toolkit.open(verb.name, runtime)
-        try:
-            async with run.step(verb.step) as step:
-                await opened.memory.awarm_up()
-                return await verb.acall(replace(opened, tell=step.tell), verb.asks(**asked))
-        except _NO_FAILURE:
-            raise
-        except Exception as error:  # as above
-            raise _failure(verb, error) from error
-
+    call, acall = twins(_call)
     return StructuredTool.from_function(
         call,
         acall,

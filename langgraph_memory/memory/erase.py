@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langgraph_memory.chroma import search
 from langgraph_memory.errors import ConfigurationError
+from langgraph_memory.files import search_files
 from langgraph_memory.memory import arguments
 from langgraph_memory.memory.background import discard_work
 from langgraph_memory.memory.base import Verbs
@@ -185,7 +185,7 @@ class Erasing(Verbs):
             sessions.scour()  # pages keep old bytes between rows, also where rows are overwritten
         if (store := self._erasing_store) is not None:
             return store.overwrite(erasure.users, erasure.sought, files, later=later)
-        found = search(None, files, erasure.sought)
+        found = search_files(files, erasure.sought.own, erasure.sought.shared)
         return Overwritten(found, elsewhere=f"a {type(self.store).__name__}")
 
 

@@ -173,7 +173,7 @@ class Turns(Episodes):
             ConfigurationError: If there is no model, or none of its name.
         """
         _ = self._chat
-        owner, thread = arguments.thread_of(user, thread_id)
+        owner, thread = arguments.thread_arguments(user, thread_id)
         changes: list[Change] = []
         for waiting in await self._threads(owner, thread):
             async with THREAD_LOCKS.hold((owner, waiting.thread_id)):

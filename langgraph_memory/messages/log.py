@@ -27,7 +27,13 @@ from langgraph.store.base import GetOp
 from langgraph_memory.messages.langchain import MARK, is_said, text_of, with_ids
 from langgraph_memory.records import Message, Owner, parse_time
 from langgraph_memory.redaction import Redact, redacted_blocks
-from langgraph_memory.store import edits_in, edits_read_op, forgotten, get_op, sound_or_none
+from langgraph_memory.store import (
+    edits_in,
+    edits_read_op,
+    forgotten_namespace,
+    get_op,
+    sound_or_none,
+)
 from langgraph_memory.text import replace_surrogates
 
 MAX_MESSAGES = 200_000
@@ -241,7 +247,7 @@ class Log:
         namespace = self.owner.namespace("message")
         for id in self._ids(message_id):
             yield get_op(namespace, id)
-            yield get_op(forgotten(namespace), id)
+            yield get_op(forgotten_namespace(namespace), id)
 
     def _of_last(self, found: Sequence[Any]) -> Sequence[Any]:
         """Return the answers that tell of the last message that the mark knows."""

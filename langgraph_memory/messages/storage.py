@@ -20,7 +20,7 @@ from langgraph.store.base import BaseStore, GetOp, PutOp
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.records import ROOT, Message, Owner, Record
-from langgraph_memory.store import Namespace, check_ttl, forgotten, get_op, put_op
+from langgraph_memory.store import Namespace, check_ttl, forgotten_namespace, get_op, put_op
 
 _ON_REQUEST = {"on_request": True}  # in the mark of a message that somebody wanted deleted
 
@@ -39,7 +39,7 @@ def forget_ops(records: Sequence[Record]) -> list[PutOp]:
 
 def forget_item_ops(namespace: Namespace, key: str) -> list[PutOp]:
     deletion = PutOp(namespace, key, None)
-    mark = PutOp(forgotten(namespace), key, _ON_REQUEST, index=False)
+    mark = PutOp(forgotten_namespace(namespace), key, _ON_REQUEST, index=False)
     return [deletion, mark] if namespace[-1] == "message" else [deletion]
 
 
@@ -48,7 +48,9 @@ def mark_op(message: Message) -> PutOp:
 
     A session may hold the message still: without the mark, its next turn would log it again.
     """
-    return PutOp(forgotten(message.owner.namespace(message.type)), message.id, {}, index=False)
+    return PutOp(
+        forgotten_namespace(message.owner.namespace(message.type)), message.id, {}, index=False
+    )
 
 
 def retire_ops(messages: Sequence[Message]) -> list[PutOp]:
@@ -65,7 +67,7 @@ def message_ids(thread_id: str, message_id: str) -> list[str]:
 
 def mark_read_ops(owner: Owner, ids: Sequence[str]) -> list[GetOp]:
     """Return the operations that read the marks which some messages may have."""
-    return [get_op(forgotten(owner.namespace("message")), id) for id in ids]
+    return [get_op(forgotten_namespace(owner.namespace("message")), id) for id in ids]
 
 
 def on_request(marks: Sequence[Any]) -> bool:

@@ -50,7 +50,7 @@ from langgraph_memory.notes.pair_comparison import (
     comparison_request,
     pair_verdicts,
 )
-from langgraph_memory.notes.proposal_filter import Refused, proposed_text, worth_keeping
+from langgraph_memory.notes.proposal_filter import Refused, drawn_text, worth_keeping
 from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
 from langgraph_memory.notes.similarity import (
     WITHOUT_MEANING,

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.models import EXTRACTION, escaped, items_of
-from langgraph_memory.notes.proposal_filter import proposed_aliases, proposed_text
+from langgraph_memory.notes.proposal_filter import drawn_text, proposed_aliases
 from langgraph_memory.records import (
     KINDS,
     Kind,
@@ -223,7 +223,7 @@ def _candidate(
 ) -> Candidate | str:
     """Return an item as a candidate, or what is wrong with it."""
     fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {"text": item}
-    text, problem = proposed_text(fields.get("text"), redact)
+    text, problem = drawn_text(fields.get("text"), redact)
     if problem:
         return problem
     if isinstance(item, Mapping):

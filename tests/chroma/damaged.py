@@ -16,7 +16,7 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langgraph_memory.chroma.calls import COLLECTION, persistent_client
-from langgraph_memory.chroma.disk_space import Room
+from langgraph_memory.chroma.local_calls import Room
 from langgraph_memory.chroma.repair import rebuild
 from langgraph_memory.chroma.repair.maintenance import reembed
 from langgraph_memory.chroma.store import ChromaStore

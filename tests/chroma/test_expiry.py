@@ -39,6 +39,14 @@ def omitting(clock: ManualClock) -> Iterator[ChromaStore]:
 # -- what reads prolong ---------------------------------------------------------------------------
 
 
+def test_of_two_reads_the_one_that_prolongs_more_counts() -> None:
+    prolonged = expiry.Prolonged(lambda: None)
+    for end in (10.0, 30.0, 20.0):
+        prolonged.update({(NS, "k"): end})
+    assert prolonged.get((NS, "k"), 0.0) == 30.0
+    assert prolonged.take() == {(NS, "k"): 30.0}
+
+
 def test_a_life_that_is_prolonged_while_its_namespace_is_loaded_is_known_there(
     tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,7 +221,7 @@ async def test_a_sweep_leaves_no_row_of_an_item_with_several_vectors(
 def test_a_sweep_goes_through_more_items_than_chroma_takes_at_once(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.chroma.writing.PAGE", 7)
+    monkeypatch.setattr("langgraph_memory.chroma.planning.PAGE", 7)
     with ChromaStore.in_memory(embed=EMBED, clock=clock) as store:
         store.batch([PutOp((f"n{i % 3}",), str(i), {"n": i}, ttl=1) for i in range(40)])
         store.put(("n0",), "stays", {"n": 0})

@@ -14,7 +14,7 @@ from langgraph.store.base import PutOp
 
 from langgraph_memory import StoreError, compact
 from langgraph_memory.chroma.tables import DATABASE
-from langgraph_memory.files.written_mark import mark_of
+from langgraph_memory.files.durable import mark_of
 from tests.chroma.children import Pipe
 from tests.chroma.support import Child, open_store
 

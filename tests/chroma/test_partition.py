@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
-from langgraph_memory.chroma.partition_cache import PartitionCache
+from langgraph_memory.chroma.partition import Partition, PartitionCache, PartitionSnapshot
 from langgraph_memory.retrieval.message_window import MessageColumns
 from langgraph_memory.retrieval.scoring import NoteColumns
 from langgraph_memory.store.filters import matches

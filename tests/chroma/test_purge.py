@@ -73,7 +73,7 @@ async def test_a_purge_takes_all_rows_of_its_items(tmp_path: Path, do: Do) -> No
 async def test_a_purge_that_failed_half_way_can_be_called_again(
     tmp_path: Path, do: Do, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_memory.chroma.writing.PAGE", 4)
+    monkeypatch.setattr("langgraph_memory.chroma.planning.PAGE", 4)
     with open_store(tmp_path) as store:
         store.batch([PutOp(("a",), str(n), {"n": n}) for n in range(10)])
         with (
@@ -103,7 +103,7 @@ async def test_what_is_spread_over_more_namespaces_than_chroma_takes_at_once_is_
         # Each item takes the row of its namespace along.
         puts = [PutOp((name, str(n)), "k", {"n": n}, ttl=1) for name in "ab" for n in range(12)]
         store.batch(puts)
-        monkeypatch.setattr("langgraph_memory.chroma.writing.PAGE", 7)
+        monkeypatch.setattr("langgraph_memory.chroma.planning.PAGE", 7)
         monkeypatch.setattr(store._open._rows, "max_rows", 8)
         assert await do(store, "purge", ("a",)) == 12
         clock.advance(minutes=2)

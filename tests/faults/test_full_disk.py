@@ -12,7 +12,7 @@ from langgraph.store.base import PutOp
 
 from langgraph_memory import ChromaStore, StoreError, compact, reembed
 from langgraph_memory.chroma.calls import persistent_client
-from langgraph_memory.chroma.disk_space import needed, size_of
+from langgraph_memory.chroma.local_calls import needed, size_of
 from langgraph_memory.chroma.rows import item_rows
 from langgraph_memory.testing import HashingEmbeddings
 from tests.chroma.damaged import small_disk

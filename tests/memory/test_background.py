@@ -470,6 +470,7 @@ def script(body: str, *args: str, warnings: str = "error") -> subprocess.Complet
     )
 
 
+@pytest.mark.slow
 def test_a_script_that_fails_ends_when_its_work_is_done() -> None:
     """Its last turns are processed, with models that use threads, however long they may wait."""
     done = script("""
@@ -487,6 +488,7 @@ def test_a_script_that_fails_ends_when_its_work_is_done() -> None:
     assert done.stderr.endswith("ValueError: but\n")
 
 
+@pytest.mark.slow
 def test_a_script_ends_although_work_does_not() -> None:
     done = script("""
         langgraph_memory.memory.background.DRAIN_SECONDS = 1.5
@@ -506,6 +508,7 @@ def test_a_script_ends_although_work_does_not() -> None:
     assert "'monday' of user 'ana'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_script_that_never_closed_its_memory_finds_all_of_it_again(tmp_path: Path) -> None:
     done = script(
         """

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from langgraph_memory.chroma.calls import COLLECTION
-from langgraph_memory.chroma.disk_space import COPY_AND_SHRINK, Room
-from langgraph_memory.chroma.erasure.overwriting import finish_erasure
-from langgraph_memory.chroma.erasure.pending import pending_users
+from langgraph_memory.chroma.copy_process import copy_directory
+from langgraph_memory.chroma.erasing import finish_erasure, pending_users
 from langgraph_memory.chroma.held_files import unknown_files
 from langgraph_memory.chroma.index_files import rows_and_vectors
+from langgraph_memory.chroma.local_calls import COPY_AND_SHRINK, Room
 from langgraph_memory.chroma.repair.rebuild import Progress, embedded
 from langgraph_memory.chroma.repair.repair import (
     compact_collection,
@@ -29,9 +29,15 @@ from langgraph_memory.chroma.repair.repair import (
 )
 from langgraph_memory.chroma.rows import flaw_of_row
 from langgraph_memory.chroma.server import is_url
-from langgraph_memory.chroma.tables import DATABASE, StoredCollection, reading, row_metadata
+from langgraph_memory.chroma.tables import (
+    DATABASE,
+    StoredCollection,
+    reading,
+    row_count,
+    row_metadata,
+)
 from langgraph_memory.errors import ConfigurationError, StoreError
-from langgraph_memory.files import DirectoryLock, resolved
+from langgraph_memory.files import DirectoryLock, leave_mark, resolved
 from langgraph_memory.models import Embed, Embedder, fingerprint_from_metadata
 
 
@@ -163,16 +169,12 @@ def _owned(path: str | Path) -> Iterator[tuple[Path, DirectoryLock, StoredCollec
     directory = resolved(path)
     if not (directory / DATABASE).is_file():
         raise ConfigurationError(f"there is no memory in {directory}: {DATABASE} is missing")
-    lock = DirectoryLock(directory)
-    lock.acquire()
-    try:
+    with DirectoryLock(directory) as lock:
         finish_interrupted(directory)
         main = stored(directory, COLLECTION)
         if main is None:
             raise ConfigurationError(f"{directory} has no collection {COLLECTION!r}")
         yield directory, lock, main
-    finally:
-        lock.release()
 
 
 def _report(lock: DirectoryLock, found: Sequence[str] = (), done: Sequence[str] = ()) -> Report:
@@ -196,3 +198,37 @@ def _unreadable(directory: Path) -> list[str]:
 
 def _size(directory: Path) -> int:
     return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+
+
+def copied_directory(directory: Path, place: Path) -> int:
+    """Copy a directory; return how many rows there are.
+
+    Raises:
+        StoreError: If it cannot be copied.
+    """
+    try:
+        return copy_directory(directory, place)
+    except OSError as error:
+        raise StoreError(f"{directory} cannot be copied to {place}: {error}") from error
+
+
+def checked(place: Path, rows: int) -> None:
+    """Open a copy, and count what it holds.
+
+    Raises:
+        StoreError: If it is not whole.
+    """
+    with DirectoryLock(place) as lock:
+        finish_interrupted(place)
+        main = stored(place, COLLECTION)
+        damage = "it has no collection" if main is None else examine(place, main)
+        if main is not None and damage is None:
+            with reading(place) as connection:
+                found = row_count(connection, main)
+            if found != rows:
+                damage = f"it has {found:,} rows, expected {rows:,}"
+        if damage is not None:
+            raise StoreError(f"the copy of the memory is not whole ({damage}); try again")
+        note_whole(lock)
+        if rows:
+            leave_mark(place / DATABASE)

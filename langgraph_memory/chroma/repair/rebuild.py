@@ -18,6 +18,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from langgraph_memory.chroma.calls import (
     cut,
     upsert,
 )
-from langgraph_memory.chroma.disk_space import Room, needed
+from langgraph_memory.chroma.local_calls import Room, needed
 from langgraph_memory.chroma.rows import Row
 from langgraph_memory.errors import StoreError
 from langgraph_memory.models import (
@@ -50,8 +51,8 @@ COMPLETE = "complete"
 Progress = Callable[[int, int], None]
 """Is told how many rows are done, and how many there are."""
 
-VectorsOf = Callable[[Any], Vectors]
-"""Makes the vectors, of shape `(rows, dimensions)`, of a page of rows as Chroma's `get` has it."""
+VectorsOf = Callable[[Sequence[Row]], Vectors]
+"""Makes the vectors of rows, of shape `(rows, dimensions)`."""
 
 _PAGE = 500  # rows a call: what a kill costs to embed again
 
@@ -65,11 +66,11 @@ def embedded(embedder: Embedder) -> VectorsOf:
     dims = embedder.fingerprint.dims
     assert dims is not None
 
-    def vectors_of(page: Any) -> Vectors:
-        texts = [text or "" for text in page["documents"]]
-        made = iter(embed_texts(embedder, [text for text in texts if text]))
-        rows = zip(page["ids"], texts, strict=True)
-        return np.stack([next(made) if text else seeded_vector(id, dims) for id, text in rows])
+    def vectors_of(rows: Sequence[Row]) -> Vectors:
+        made = iter(embed_texts(embedder, [row.document for row in rows if row.document]))
+        return np.stack(
+            [next(made) if row.document else seeded_vector(row.id, dims) for row in rows]
+        )
 
     return vectors_of
 
@@ -82,9 +83,21 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         return thread.submit(asyncio.run, embedder.aembed(texts, [])).result()[0]
 
 
-def copied_vectors(page: Any) -> Vectors:
+def copied_vectors(rows: Sequence[Row]) -> Vectors:
     """Return the vectors that the rows have."""
-    return np.asarray(page["embeddings"], np.float32)
+    return np.stack([row.vector for row in rows])
+
+
+def rows_of(page: Any) -> list[Row]:
+    """Return the rows of a page as Chroma's `get` has it; with empty vectors if it has none."""
+    vectors = page.get("embeddings")
+    if vectors is None:
+        vectors = np.zeros((len(page["ids"]), 0))
+    columns = zip(page["ids"], page["metadatas"], page["documents"], vectors, strict=True)
+    return [
+        Row(id, metadata, text or "", np.asarray(vector, np.float32))
+        for id, metadata, text, vector in columns
+    ]
 
 
 def rebuild(
@@ -172,58 +185,32 @@ def _copy(old: Any, new: Any, vectors_of: VectorsOf, on_progress: Progress, room
     done = 0
     for page_ids in cut(ids, _PAGE):
         with chroma_errors("reading the old collection"):
-            page = _without_tombstones(old.get(ids=page_ids, include=include))
-            missing = _not_yet(new, page)
-        kept.update(page["ids"])
-        if missing["ids"]:
-            rows = _rows(missing, vectors_of(missing))
-            room.check(needed(0, len(rows), len(rows[0].vector)))  # all of it was asked for before
+            page = rows_of(old.get(ids=page_ids, include=include))
+            rows = [row for row in page if (row.metadata or {}).get("state") != "tombstone"]
+            missing = _not_yet(new, rows)
+        kept.update(row.id for row in rows)
+        if missing:
+            vectors = vectors_of(missing)
+            room.check(needed(0, *vectors.shape))  # all of it was asked for before
+            written = [replace(row, vector=own) for row, own in zip(missing, vectors, strict=True)]
             with chroma_errors("writing the new collection"):
-                upsert(new, rows)
+                upsert(new, written)
         done += len(page_ids)
         on_progress(done, len(ids))
     return kept
 
 
-def _rows(page: Any, vectors: Vectors) -> list[Row]:
-    columns = zip(page["ids"], page["metadatas"], page["documents"], vectors, strict=True)
-    return [Row(id, metadata, text or "", vector) for id, metadata, text, vector in columns]
-
-
-def _without_tombstones(page: Any) -> Any:
-    return _select(page, [(row or {}).get("state") != "tombstone" for row in page["metadatas"]])
-
-
-def _not_yet(new: Any, page: Any) -> Any:
-    """Return the rows of a page that the new collection lacks, or has as they were before."""
-    if not page["ids"]:
-        return page
-    found = new.get(ids=page["ids"], include=["metadatas", "documents"])
-    there = {
-        id: (metadata, text)
-        for id, metadata, text in zip(
-            found["ids"], found["metadatas"], found["documents"], strict=True
-        )
-    }
-    alike = [
-        there.get(id) == (metadata, text or "")
-        for id, metadata, text in zip(
-            page["ids"], page["metadatas"], page["documents"], strict=True
-        )
-    ]
-    outdated = [id for id, same in zip(page["ids"], alike, strict=True) if id in there and not same]
+def _not_yet(new: Any, rows: list[Row]) -> list[Row]:
+    """Return the rows that the new collection lacks, or has as they were before."""
+    if not rows:
+        return rows
+    found = new.get(ids=[row.id for row in rows], include=["metadatas", "documents"])
+    there = {row.id: (row.metadata, row.document) for row in rows_of(found)}
+    missing = [row for row in rows if there.get(row.id) != (row.metadata, row.document)]
+    outdated = [row.id for row in missing if row.id in there]
     if outdated:  # Chroma would merge the old metadata into the new
         new.delete(ids=outdated)
-    return _select(page, [not same for same in alike])
-
-
-def _select(page: Any, chosen: Sequence[bool]) -> Any:
-    columns = ("ids", "metadatas", "documents", "embeddings")
-    return {
-        column: [value for value, taken in zip(page[column], chosen, strict=True) if taken]
-        for column in columns
-        if page.get(column) is not None
-    }
+    return missing
 
 
 def _drop_others(new: Any, kept: set[str]) -> None:

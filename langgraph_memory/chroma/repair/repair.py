@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from langgraph_memory.chroma.calls import COLLECTION, opened_client
-from langgraph_memory.chroma.disk_space import Room
 from langgraph_memory.chroma.index_files import PICKLE, deleted_and_live, file_state, find_damage
+from langgraph_memory.chroma.local_calls import Room
 from langgraph_memory.chroma.repair.probe import find_fault
 from langgraph_memory.chroma.repair.rebuild import (
     NEXT,

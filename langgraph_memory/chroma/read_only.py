@@ -1,8 +1,8 @@
-"""The rows of a folder, read straight from SQLite: without Chroma, and without a write.
+"""A folder read straight from SQLite, beside the process that writes it: without Chroma.
 
 Another process may have the folder open and write to it: what Chroma has acknowledged is in its
 tables, and in them at once. A row's vector is in the queue of what is not indexed yet, or in the
-index files (`index_vectors`).
+index files (`IndexVectors`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,15 +28,17 @@ from langgraph_memory.chroma.calls import (
     cut,
     own_metadatas,
 )
-from langgraph_memory.chroma.read_only.index_vectors import IndexVectors
-from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete
+from langgraph_memory.chroma.collection import BatchReads, Collection
+from langgraph_memory.chroma.index_files import IndexVectors
+from langgraph_memory.chroma.index_search import ScopeName
+from langgraph_memory.chroma.partition import Limits, Partition
+from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete, rows_of
 from langgraph_memory.chroma.repair.repair import confirmed, refuse_lost
-from langgraph_memory.chroma.rows import Row
 from langgraph_memory.chroma.tables import DATABASE, StoredCollection, find_collection, row_count
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.files import SqliteReader
 from langgraph_memory.models import Embedder, fingerprint_from_metadata
-from langgraph_memory.store import Namespace, part_of
+from langgraph_memory.store import Address, Namespace, part_of
 
 logger = logging.getLogger(__name__)
 
@@ -179,21 +181,17 @@ class FolderRows(ChromaRows):
         columns = ("ids", *include)
         return {column: [[found[column][i] for i in places]] for column in columns}
 
-    def modify(self, metadata: Mapping[str, Any]) -> None:
-        raise self.refusal()
-
-    def upsert(self, rows: Callable[[], Sequence[Row]]) -> None:
-        raise self.refusal()
-
-    def update(self, ids: Sequence[str], metadatas: Sequence[Mapping[str, Any]]) -> None:
-        raise self.refusal()
-
-    def delete(self, ids: Sequence[str]) -> None:
-        raise self.refusal()
-
     def refusal(self) -> Exception:
         """Return what a write raises."""
         return ConfigurationError(f"{self._directory} is open for reading alone")
+
+    def _refuse(self, *args: Any) -> Any:
+        raise self.refusal()
+
+    modify: Any = _refuse
+    upsert: Any = _refuse
+    update: Any = _refuse
+    delete: Any = _refuse
 
     # -- parts of the above; the moment is held --
 
@@ -275,7 +273,70 @@ class FolderRows(ChromaRows):
         self._given_up = self._index.state
         page = self.get(ids=ids, include=["documents"])
         confirmed(self._embedder, fingerprint_from_metadata(dict(self._main.metadata)))
-        return dict(zip(page["ids"], embedded(self._embedder)(page), strict=True))
+        return dict(zip(page["ids"], embedded(self._embedder)(rows_of(page)), strict=True))
+
+
+class FolderCollection(Collection):
+    """An open collection that is only read."""
+
+    _rows: FolderRows
+
+    def __init__(self, rows: FolderRows, limits: Limits) -> None:
+        self._followed: object = None
+        self._current: set[Namespace] = set()
+        super().__init__(rows, limits, rows.close)
+
+    def read(
+        self,
+        addresses: Sequence[Address],
+        names: Sequence[ScopeName] = (),
+        now: float | None = None,
+        listing: Namespace | None = None,
+    ) -> BatchReads:
+        with self._lock:
+            self.check_usable()
+            with self._rows.moment() as seen:
+                self._follow_writer(seen)
+                scopes = [self._scope(name) for name in names]
+                listed = () if listing is None else self.namespaces(listing)
+                self._look_again(
+                    {ns for ns, _ in addresses}.union(*(scope.namespaces for scope in scopes))
+                )
+                return self._loaded(addresses, scopes, now, listed)
+
+    def living_namespaces(self, now: float, prefix: Namespace = ()) -> list[Namespace]:
+        with self._lock, self._rows.moment() as seen:
+            self._follow_writer(seen)
+            return super().living_namespaces(now, prefix)
+
+    # -- parts of what the base does --
+
+    def _clean_up(self) -> None:
+        """Leave tombstones to whoever writes."""
+
+    def _follow_writer(self, seen: object) -> None:
+        """Take nothing for right that was read before the latest write."""
+        if seen != self._followed:
+            self._followed = seen
+            self._catalogue.forget()
+            self._current.clear()
+            self._large.clear()
+
+    def _look_again(self, namespaces: Iterable[Namespace]) -> None:
+        """Drop the partitions of namespaces that were written to."""
+        asked = [ns for ns in namespaces if ns not in self._current]
+        for namespace, version in self._rows.versions(asked).items() if asked else ():
+            partition = self._cache.get(namespace)
+            if partition is not None and partition.clock != version:
+                self._cache.drop(namespace)
+        self._current.update(asked)
+
+    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
+        versions = self._rows.versions(namespaces)
+        partitions = super()._load(namespaces)
+        for partition in partitions:
+            partition.clock = versions[partition.namespace]
+        return partitions
 
 
 def _current(connection: sqlite3.Connection) -> StoredCollection:

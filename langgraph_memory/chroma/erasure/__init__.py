@@ -1,1 +1,0 @@
-"""The bytes of erased users in a directory: overwritten, and searched for."""

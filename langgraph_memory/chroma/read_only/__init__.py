@@ -1,1 +1,0 @@
-"""A directory that is only read, beside the process that writes it."""
