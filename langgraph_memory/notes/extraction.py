@@ -106,9 +106,9 @@ def extraction_request(
     zone = zone_of(time_zone)
     parts = []
     if earlier:
-        before = "\n".join(_shown(message, zone, "") for message in earlier)
+        before = "\n".join(_format_message(message, zone, "") for message in earlier)
         parts.append(f"<earlier>\n{before}\n</earlier>\nOnly for understanding: no notes of it.\n")
-    parts += [_shown(message, zone, f' n="{i}"') for i, message in enumerate(messages, 1)]
+    parts += [_format_message(message, zone, f' n="{i}"') for i, message in enumerate(messages, 1)]
     parts.append(f"\nThe notes of messages 1 to {len(messages)}, if any. Times are in {time_zone}.")
     if any(has_han(message.text) for message in messages if message.role == "user"):
         parts.append("用户说中文的地方，笔记也用中文写。")
@@ -204,7 +204,7 @@ def zone_of(name: str) -> tzinfo:
         ) from error
 
 
-def _shown(message: Message, zone: tzinfo, number: str) -> str:
+def _format_message(message: Message, zone: tzinfo, number: str) -> str:
     said = f"{message.created_at.astimezone(zone):%Y-%m-%d %A %H:%M}"
     speaker = message.speaker if message.speaker != message.role else ""
     quoted = escaped(speaker).replace('"', "&quot;")

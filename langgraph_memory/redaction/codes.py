@@ -6,9 +6,10 @@ Codes are those that a sentence tells. Here are also passwords that it puts besi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from langgraph_memory.redaction.looks import is_like_password, trimmed
+from langgraph_memory.redaction.naming import Span
 
 _OPENED = (
     "access alarm card door elevator entrance entry garage gate keypad lock lockbox locker login "
@@ -133,19 +134,16 @@ _DOUBLED = bytes(48 + sum(divmod(2 * digit, 10)) for digit in range(10))
 _BY_TWO = bytes.maketrans(b"0123456789", _DOUBLED)
 
 
-def without_cards(text: str) -> str:
-    """Return a text without card numbers, also with odd spaces in them."""
-    parts, done = [], 0
+def card_spans(text: str) -> Iterator[Span]:
+    """Yield where card numbers are, also with odd spaces in them."""
+    done = 0
     for match in _RUN.finditer(text):
-        start = match.start()
-        if (
-            start >= done
-            and (end := _card_end(text, *match.span(1)))
-            and not _is_other(text, start)
-        ):
-            parts += [text[done:start], "[redacted card number]"]
+        if match.start() < done:
+            continue
+        start, end = match.start(), _card_end(text, *match.span(1))
+        if end and not _is_other(text, start):
+            yield start, end
             done = end
-    return "".join([*parts, text[done:]]) if parts else text
 
 
 def _card_end(text: str, start: int, end: int) -> int:

@@ -23,7 +23,7 @@ from langgraph_memory.redaction.assigned import (
     row_of_words,
     value_below,
 )
-from langgraph_memory.redaction.codes import without_cards, without_codes
+from langgraph_memory.redaction.codes import card_spans, without_codes
 from langgraph_memory.redaction.columns import column_spans
 from langgraph_memory.redaction.forms import without_forms
 from langgraph_memory.redaction.naming import Name, Span, names_in, names_secret
@@ -60,7 +60,7 @@ def _without_secrets(text: str) -> str:
     if names_secret(text):
         text = _without(text, named_spans)
         text = _without(text, column_spans)
-    return without_cards(without_codes(text))
+    return _without(without_codes(text), card_spans, "[redacted card number]")
 
 
 def redactor(*kinds: PersonalKind) -> Redact:
@@ -107,10 +107,10 @@ def no_redaction(text: str) -> str:
     return text
 
 
-def _without(text: str, spans: Callable[[str], Iterator[Span]]) -> str:
+def _without(text: str, spans: Callable[[str], Iterator[Span]], mark: str = "[redacted]") -> str:
     parts, done = [], 0
     for start, end in spans(text):
-        parts += [text[done:start], "[redacted]"]
+        parts += [text[done:start], mark]
         done = end
     return "".join([*parts, text[done:]]) if parts else text
 
