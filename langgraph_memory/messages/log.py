@@ -25,6 +25,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.store.base import GetOp
 
 from langgraph_memory.messages.langchain import MARK, is_said, text_of, with_ids
+from langgraph_memory.messages.storage import message_ids
 from langgraph_memory.records import Message, Owner, parse_time
 from langgraph_memory.redaction import Redact, redacted_blocks
 from langgraph_memory.store import (
@@ -254,9 +255,7 @@ class Log:
         return () if self.mark.last is None else found[1 : 1 + 2 * len(self._ids(self.mark.last))]
 
     def _ids(self, message_id: str) -> list[str]:
-        """Return the ids that a message's record may have, that of its thread alone first."""
-        own = Message.id_in(self.thread_id, message_id)
-        return list(dict.fromkeys((own, Message.id_of(self.thread_id, message_id))))
+        return message_ids(self.thread_id, message_id)
 
     def _place_of(
         self, message: BaseMessage, places: Sequence[_Place], redact: Redact

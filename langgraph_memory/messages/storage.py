@@ -60,7 +60,7 @@ def retire_ops(messages: Sequence[Message]) -> list[PutOp]:
 
 
 def message_ids(thread_id: str, message_id: str) -> list[str]:
-    """Return the ids that the record of a message may have."""
+    """Return the ids that a message's record may have, that of its thread alone first."""
     ids = (Message.id_in(thread_id, message_id), Message.id_of(thread_id, message_id))
     return list(dict.fromkeys(ids))
 

@@ -25,7 +25,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from langgraph_memory.messages.langchain import current_turn, field_of, text_of
-from langgraph_memory.models import repaired, without_thoughts
+from langgraph_memory.models import DECODER, repaired, without_thoughts
 from langgraph_memory.text import replace_surrogates
 
 _INSTRUCTIONS = """\
@@ -245,7 +245,7 @@ def repaired_reply(text: str) -> Reply | None:
 def _reply_at(text: str, start: int) -> tuple[Reply | None, int]:
     """Return the reply that begins at a place, and where it ends."""
     try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+        value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return repaired_reply(text[start:]), len(text)
     return read_reply(value), end

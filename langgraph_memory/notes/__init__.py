@@ -23,9 +23,8 @@ from langgraph_memory.notes.extraction_batch import (
     Processed,
     Settled,
     last_of_each,
-    total,
 )
-from langgraph_memory.notes.extraction_queue import Batch, Thread, queue, queue_ops
+from langgraph_memory.notes.extraction_queue import MessageBatch, Thread, queue, queue_ops
 from langgraph_memory.notes.history import (
     Decision,
     approved,

@@ -51,7 +51,7 @@ FADING = Fading()
 
 _TOGETHER = 200  # changes written at once: others wait for so long at most
 
-Batch = Sequence[Change]
+ChangeBatch = Sequence[Change]
 """Changes that belong together: the note that is kept, then those that it takes the place of."""
 
 
@@ -61,7 +61,7 @@ def consolidation_batches(
     max_notes: int,
     merges: Sequence[Merge] = (),
     fading: Fading = FADING,
-) -> list[Batch]:
+) -> list[ChangeBatch]:
     """Decide what becomes of an owner's notes.
 
     Args:
@@ -97,7 +97,7 @@ def _begun(notes: Iterable[Note], now: datetime) -> _Work:
     return work
 
 
-def merge_writes(batches: Iterable[Batch]) -> Iterator[Batch]:
+def merge_writes(batches: Iterable[ChangeBatch]) -> Iterator[ChangeBatch]:
     """Yield the changes of batches in order, in so few writes that none changes a record twice."""
     write: list[Change] = []
     ids: set[str] = set()
@@ -112,7 +112,7 @@ def merge_writes(batches: Iterable[Batch]) -> Iterator[Batch]:
         yield write
 
 
-def left(notes: Iterable[Note], batches: Iterable[Batch]) -> int:
+def left(notes: Iterable[Note], batches: Iterable[ChangeBatch]) -> int:
     """Return how many notes are active once changes are applied."""
     changed = [change.record for batch in batches for change in batch]
     after = {note.id: note for note in (*notes, *changed)}
@@ -267,7 +267,7 @@ def _goodness(note: Note) -> tuple[object, ...]:
 # -- merging -------------------------------------------------------------------------------------
 
 
-def merged_notes(notes: Sequence[Note], now: datetime, text: str | None = None) -> Batch:
+def merged_notes(notes: Sequence[Note], now: datetime, text: str | None = None) -> ChangeBatch:
     """Decide how notes that say the same become one.
 
     The best of them stays, with the sources and mentions of all; the others give way to it, and
@@ -311,7 +311,7 @@ class _Work:
         self.notes = {note.id: note for note in every if note.status == "active"}
         self.apart = taken_apart(every)
         self.now = now
-        self.batches: list[Batch] = []
+        self.batches: list[ChangeBatch] = []
 
     def put_away(self, notes: Iterable[Note], reason: str) -> None:
         for note in notes:
@@ -328,7 +328,7 @@ class _Work:
         notes = [note for note in current if note is not None]
         if any(are_apart(one, other, self.apart) for one, other in combinations(notes, 2)):
             return
-        if list(map(_told, notes)) != list(map(_told, merge.notes)):
+        if list(map(_as_judged, notes)) != list(map(_as_judged, merge.notes)):
             return
         best, *others = best_first(notes)
         if not is_kept_anyway(best):
@@ -336,7 +336,7 @@ class _Work:
         elif same_words(merge.text, best.text) and not any(map(is_kept_anyway, others)):
             self._apply(merged_notes([best, *others], self.now))
 
-    def _apply(self, batch: Batch) -> None:
+    def _apply(self, batch: ChangeBatch) -> None:
         self.batches.append(batch)
         for change in batch:
             note = change.record
@@ -346,6 +346,6 @@ class _Work:
                 self.notes.pop(note.id, None)
 
 
-def _told(note: Note) -> tuple[object, ...]:
+def _as_judged(note: Note) -> tuple[object, ...]:
     """Return what an answer about a note depends on."""
     return (note.id, note.version, note.text, note.kind, note.slot, note.valid_until)

@@ -60,7 +60,7 @@ class Neighbour:
 
 
 Relation = Literal["same", "replaces"]
-Rulings = Mapping[tuple[int, str, int], Relation]
+Verdicts = Mapping[tuple[int, str, int], Relation]
 """What a model said of a candidate (its place) and a note (its id and version)."""
 
 
@@ -93,12 +93,12 @@ def plan_batch(
     candidates: Sequence[Note],
     neighbours: Sequence[Sequence[Neighbour]],
     taken: Collection[str],
-    rulings: Rulings | None = None,
+    verdicts: Verdicts | None = None,
     places: Sequence[int] | None = None,
 ) -> list[Change]:
     """Decide what becomes of the candidates of one batch, one after the other.
 
-    What says the same reinforces, a slot's new value supersedes, and so does what a model ruled to
+    What says the same reinforces, a slot's new value supersedes, and so does what a model found to
     replace a note; all else is added. What the assistant said neither reinforces a note (it repeats
     what it was told) nor, as a mere fact, takes the place of the user's words. A candidate that is
     to be approved first takes no active note's place. What was said before the note whose place it
@@ -108,14 +108,14 @@ def plan_batch(
         candidates: In the order in which they were said; their ids are set here.
         neighbours: For each, notes of its owner with the same text or slot, or like it.
         taken: Ids that the owner's notes have.
-        rulings: What a model said of pairs that their words do not settle.
+        verdicts: What a model said of pairs that their words do not settle.
         places: Which of the candidates are still wanted; else all.
     """
     work = _Work(neighbours, taken)
     for i in range(len(candidates)) if places is None else places:
         candidate = candidates[i]
         near = sorted(neighbours[i], key=lambda neighbour: -neighbour.cosine)
-        twin, holder = work.met(i, candidate, near, rulings or {})
+        twin, holder = work.met(i, candidate, near, verdicts or {})
         for change in _decided(candidate, twin, holder, work.taken):
             work.apply(change)
     return work.changes
@@ -130,7 +130,7 @@ class _Work:
         self.changes: list[Change] = []
 
     def met(
-        self, place: int, candidate: Note, near: Sequence[Neighbour], rulings: Rulings
+        self, place: int, candidate: Note, near: Sequence[Neighbour], verdicts: Verdicts
     ) -> tuple[Note | None, Note | None]:
         """Return the note that says the same as a candidate, and the one whose place it takes."""
         holders = [note for note in self.notes.values() if same_slot(note, candidate)]
@@ -143,14 +143,14 @@ class _Work:
                 continue  # this batch gave it another text
             if slots_differ(note, candidate):
                 continue
-            ruled = rulings.get((place, note.id, note.version))
+            verdict = verdicts.get((place, note.id, note.version))
             if twin is None and (
                 says_the_same(candidate, note)
-                or ruled == "same"
-                or (ruled == "replaces" and normalise(note.text) == normalise(candidate.text))
+                or verdict == "same"
+                or (verdict == "replaces" and normalise(note.text) == normalise(candidate.text))
             ):
                 twin = note
-            elif holder is None and ruled == "replaces":
+            elif holder is None and verdict == "replaces":
                 holder = note
         return twin, holder
 

@@ -20,7 +20,7 @@ from benchmarks.safety import is_clean, with_secret
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.redaction import redact_secrets, redactor, secrets
 from langgraph_memory.redaction.naming import lower
-from langgraph_memory.redaction.nested import redacted
+from langgraph_memory.redaction.parts import redacted
 
 ROOT = Path(__file__).parents[2]
 KEY_BODY = "MIIEpAIBAAKCAQEA7bq8\n3kZ+/x=="
