@@ -12,6 +12,7 @@ ENV := .venv
 BIN := $(ENV)/bin
 PYTHONS := python3.11 python3.12 python3.13
 PACKAGES := --editable ./conformance --editable '.[mcp,postgres]'
+MARKS := -m "not slow"
 CACHES := .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 
 help: ## Show this list
@@ -22,7 +23,7 @@ demo: $(ENV)/installed ## A coffee shop's assistant that remembers its customer;
 
 # Many tests start processes: what those import is compiled once, whatever the caller's setting.
 test: export PYTHONDONTWRITEBYTECODE =
-test: $(ENV)/installed ## All tests, with the examples of the documentation
+test: $(ENV)/installed ## All tests but the slow ones, with the examples of the documentation
 	$(BIN)/python -m pytest -n auto --dist worksteal $(MARKS) $(ARGS)
 
 # Each Python has an environment of its own, beside .venv.

@@ -10,7 +10,7 @@ way to merge, in one half and language. `precision` is the share of right ones a
 notes that were put together, `recall` the share of the pairs to be put together that were; `best`
 counts the groups in which the note that is left says what all say, of those where only one does.
 
-- `rule`: what is merged without a model (`langgraph_memory/notes/duplicates.py`);
+- `rule`: what is merged without a model (`langgraph_memory/notes/consolidation.py`);
 - `cosine .92`, ...: all pairs that are as alike as that, as other systems do;
 - `guarded .85`, ...: ... if kinds, slots and numbers do not keep them apart;
 - `asked`: what stands in one group of what a model is asked about; its recall is the most that the
@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import labelled
 from benchmarks.reconcile import note
 from langgraph_memory.models.embedder import Embedder, Vectors
-from langgraph_memory.notes.duplicates import best_first, repeated
+from langgraph_memory.notes.consolidation import best_first, repeated
 from langgraph_memory.notes.model_merge import alike, may_say_the_same
 from langgraph_memory.notes.similarity import SimilarityThreshold, threshold_of
 from langgraph_memory.records.records import Note

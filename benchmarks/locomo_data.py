@@ -18,7 +18,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
-from langgraph_memory.messages.content import words
+from langgraph_memory.messages.langchain import words
 from langgraph_memory.records.records import long_date
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}

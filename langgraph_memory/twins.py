@@ -19,7 +19,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial, wraps
+from functools import partial, update_wrapper, wraps
+from inspect import signature
+from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -138,18 +140,36 @@ def twins(
             signature and its docstring, and its name without the `_`.
     """
 
-    @wraps(steps)
+    run = drive  # in the closure: the function's globals are those of the steps
+
     def sync(*args: P.args, **kwargs: P.kwargs) -> R:
-        return drive(steps(*args, **kwargs))
+        return run(steps(*args, **kwargs))
 
     @wraps(steps)
     async def awaited(*args: P.args, **kwargs: P.kwargs) -> R:
         return await adrive(steps(*args, **kwargs))
 
     name = steps.__name__.removeprefix("_")
-    _rename(sync, name, steps.__doc__)
+    plain = _beside(steps, sync)
+    _rename(plain, name, steps.__doc__)
     _rename(awaited, f"a{name}", f"Async form of `{name}`.\n\n{steps.__doc__ or ''}".rstrip())
-    return sync, awaited
+    return plain, awaited
+
+
+def _beside(steps: Callable[P, Any], sync: Callable[P, R]) -> Callable[P, R]:
+    """Return a function as if it was written beside the steps, where its annotations have meaning.
+
+    It does not name them as what it wraps: LangSmith's `traceable`, for one, would take it for a
+    coroutine function.
+    """
+    assert isinstance(steps, FunctionType)
+    assert isinstance(sync, FunctionType)
+    plain: Any = FunctionType(sync.__code__, steps.__globals__, closure=sync.__closure__)
+    update_wrapper(plain, steps)
+    del plain.__wrapped__
+    plain.__signature__ = signature(steps)
+    made: Callable[P, R] = plain
+    return made
 
 
 def _rename(function: Callable[..., Any], name: str, doc: str | None) -> None:

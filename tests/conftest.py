@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Memory, UniversalSentenceEncoder
+from langgraph_memory.chroma import opening
 from langgraph_memory.models import universal
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 from tests import machine
@@ -101,6 +102,16 @@ def chroma_memory(clock: ManualClock) -> Iterator[Memory]:
     """A memory on Chroma alone, for what other stores cannot do or need not repeat."""
     with Memory(STORES["chroma"](), clock=clock) as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_in_memory() -> Iterator[None]:
+    """Close the stores in memory that a test has left open: each takes megabytes."""
+    before = set(opening._open)
+    yield
+    for key in set(opening._open) - before:
+        if str(key).startswith(f"{opening.COLLECTION}_"):
+            opening._open.pop(key).close()
 
 
 @pytest.fixture(scope="session", autouse=True)

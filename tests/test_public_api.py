@@ -43,6 +43,7 @@ def test_listing_the_public_names_imports_nothing_heavy() -> None:
     assert HEAVY.isdisjoint(run_fresh(code).split())
 
 
+@pytest.mark.slow
 def test_every_public_name_can_be_imported_first() -> None:
     """Each in an otherwise untouched package, so that no name relies on another's import."""
     code = """

@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langsmith import traceable
 
 from langgraph_memory.twins import Either, blocking, twins
 
@@ -333,3 +334,10 @@ def test_both_forms_have_the_names_the_signature_and_the_docstring() -> None:
 def test_wrong_arguments_are_named_as_ever(form: str) -> None:
     with pytest.raises(TypeError, match=r"_ask\(\) got an unexpected keyword argument 'trys'"):
         run(getattr(Desk(), form), "one", trys=2)
+
+
+def test_what_looks_into_a_function_takes_the_sync_form_for_a_plain_one() -> None:
+    """LangChain has LangSmith trace hooks of middleware, which looks whether they are async."""
+    assert traceable(Desk().ask)("one") == ["ONE", "TWO"]
+    assert asyncio.run(traceable(Desk().aask)("one")) == ["ONE", "TWO"]
+    assert typing.get_type_hints(Desk.ask) == typing.get_type_hints(Desk.aask)

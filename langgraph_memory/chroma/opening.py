@@ -163,13 +163,13 @@ def open_in_memory(limits: Limits) -> Collection:
     import chromadb
 
     name = f"{COLLECTION}_{uuid.uuid4().hex}"  # all clients in memory see the same collections
-    client = chromadb.EphemeralClient(settings=settings())
-    return _shared(
-        name,
-        lambda: Collection(
-            ChromaRows(client, name), limits, lambda: client.delete_collection(name)
-        ),
-    )
+    client: Any = chromadb.EphemeralClient(settings=settings())
+
+    def close() -> None:
+        client.delete_collection(name)
+        client.close()  # the last client takes along the indexes, which outlive their collections
+
+    return _shared(name, lambda: Collection(ChromaRows(client, name), limits, close))
 
 
 def release(collection: Collection) -> None:

@@ -23,5 +23,12 @@ from langgraph_memory.episodes.reflection import (
     unreflected,
     unreflected_op,
 )
-from langgraph_memory.episodes.resumption import goes_on, is_answered, is_stopped, turns_before
-from langgraph_memory.episodes.tasks import IsTask, is_go_ahead, is_task
+from langgraph_memory.episodes.tasks import (
+    IsTask,
+    goes_on,
+    is_answered,
+    is_go_ahead,
+    is_stopped,
+    is_task,
+    turns_before,
+)

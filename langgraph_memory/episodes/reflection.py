@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from langgraph.store.base import PutOp
 from pydantic import BaseModel, Field
 
 from langgraph_memory.models import REFLECTION, escaped
@@ -25,15 +24,12 @@ from langgraph_memory.notes import (
     ExtractionBatch,
     PairVerdicts,
     Settled,
-    change_ops,
+    drawn_text,
     importance_of,
-    last_of_each,
     plan_batch,
-    proposed_text,
     read_items,
-    total,
 )
-from langgraph_memory.records import Change, Episode, Extraction, Note, Owner
+from langgraph_memory.records import Episode, Note, Owner
 from langgraph_memory.redaction import Redact, no_redaction
 from langgraph_memory.store import ALL, NewestOp, get_op, put_op, read_record
 from langgraph_memory.text import has_han
@@ -117,7 +113,7 @@ def reflection_request(episodes: Sequence[Episode]) -> list[BaseMessage]:
 
     It sees them under the numbers from 1 on, and no ids.
     """
-    parts = [_shown(number, episode) for number, episode in enumerate(episodes, 1)]
+    parts = [_format_episode(number, episode) for number, episode in enumerate(episodes, 1)]
     parts.append(f"\nThe lessons of tasks 1 to {len(episodes)}, if there are any.")
     if any(has_han(episode.task) for episode in episodes):
         parts.append("任务是中文的，经验也用中文写。")
@@ -145,7 +141,7 @@ def lessons(
     return read_items(answer, MAX_LESSONS, read)
 
 
-def _shown(number: int, episode: Episode) -> str:
+def _format_episode(number: int, episode: Episode) -> str:
     score = "" if episode.quality_score is None else f' score="{episode.quality_score:g}"'
     parts = {
         "Task": episode.task,
@@ -169,7 +165,7 @@ def _lesson(
 ) -> Candidate | str:
     """Return an item as a candidate, or what is wrong with it."""
     fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
-    text, problem = proposed_text(fields.get("text"), redact)
+    text, problem = drawn_text(fields.get("text"), redact)
     if problem:
         return problem
     numbers = dict.fromkeys(_numbers(fields.get("tasks")))
@@ -209,7 +205,7 @@ class Reflection:
         episodes = [(each.owner.namespace("episode"), each.id) for each in self.episodes]
         return {address: get_op(*address) for address in episodes} | self.draft.ops
 
-    def settle(self, found: Mapping[Any, Any], ruled: PairVerdicts, now: datetime) -> Settled:
+    def settle(self, found: Mapping[Any, Any], compared: PairVerdicts, now: datetime) -> Settled:
         """Decide what the lessons do to the memory.
 
         An episode that was forgotten, rated or reflected on since it was read is left as it is, and
@@ -217,7 +213,7 @@ class Reflection:
 
         Args:
             found: What `ops` found.
-            ruled: What a model said of pairs of notes.
+            compared: What a model said of pairs of notes.
             now: The present moment.
         """
         as_read = {
@@ -230,7 +226,7 @@ class Reflection:
         left = [place for place, note in enumerate(notes) if set(note.sources) <= as_read]
         lost = {id for place, note in enumerate(notes) if place not in left for id in note.sources}
         near, taken = self.draft.neighbours(found)
-        changes = plan_batch(notes, near, taken, ruled.rulings, left)
+        changes = plan_batch(notes, near, taken, compared.verdicts, left)
         known = {each.note.id: each.note for each_near in near for each in each_near}
         known |= {change.record.id: change.record for change in changes}
         done = [
@@ -238,33 +234,8 @@ class Reflection:
             for episode in self.episodes
             if episode.id in as_read - lost
         ]
-        usage = total(self.draft.usage, ruled.usage)
-        ops = [*change_ops(changes), *self._record(done, changes, ruled, usage, now)]
-        return Settled(tuple(changes), last_of_each([*ops, *map(put_op, done)]), usage)
-
-    def _record(
-        self,
-        done: Sequence[Episode],
-        changes: Sequence[Change],
-        ruled: PairVerdicts,
-        usage: Mapping[str, int],
-        now: datetime,
-    ) -> list[PutOp]:
-        """Return what keeps how it went, if anything came of it."""
-        if not done and not changes:
-            return []
         ids = tuple(episode.id for episode in done)
-        record = Extraction(
-            id=Extraction.id_of("", ids),
-            owner=self.owner,
-            created_at=now,
-            thread_id="",
-            messages=ids,
-            notes=tuple(dict.fromkeys(change.record.id for change in changes)),
-            usage=usage,
-            problems=(*self.draft.problems, *ruled.problems),
-        )
-        return [put_op(record)]
+        return self.draft.settled(changes, ids, compared, now, last=map(put_op, done))
 
 
 def _drawn(episode: Episode, notes: Iterable[Note]) -> tuple[str, ...]:

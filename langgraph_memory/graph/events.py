@@ -63,7 +63,7 @@ Tell = Callable[..., None]
 
 
 class Step:
-    """Something that memory does in a run, begun and ended by `with`, or `async with`.
+    """Something that memory does in a run, begun and ended by `async with` in what has twins.
 
     It tells of it on the custom stream; an error is told, and raised. Tracers are shown how many
     records of each type it was about, and not which.
@@ -86,25 +86,15 @@ class Step:
         self._sum: dict[str, Any] = {}
         self._error: BaseException | None = None
 
-    def __enter__(self) -> Self:
-        self._trace.start()
-        return self
-
     async def __aenter__(self) -> Self:
-        await self._trace.astart()
+        await self._trace.start()
         return self
-
-    def __exit__(
-        self, kind: object, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._ended(error)
-        self._trace.end(self._sum, self._error)
 
     async def __aexit__(
         self, kind: object, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._ended(error)
-        await self._trace.aend(self._sum, self._error)
+        await self._trace.end(self._sum, self._error)
 
     def tell(self, type: EventType, records: Sequence[Record], **more: Any) -> None:
         """Tell what was recalled or saved."""

@@ -8,7 +8,7 @@ keeps an outline, so that it is known whole where a summary has taken the place 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, Protocol
 
@@ -27,7 +27,7 @@ from langgraph.types import Command
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph.block_cache import OpenBlocks, Purpose
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.recall import OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.graph.run import Run, Scopes, check_writing, current_run
 from langgraph_memory.graph.tool_texts import TOOLS_PROMPT
@@ -47,6 +47,7 @@ from langgraph_memory.messages import (
 )
 from langgraph_memory.retrieval import Quotas, queries_of
 from langgraph_memory.text import CountTokens
+from langgraph_memory.twins import Either, twins
 
 
 class MemoryAgentState(AgentState[Any]):
@@ -67,9 +68,9 @@ class MakesTools(Protocol):
         memory: Memory,
         /,
         *,
-        user: Scope | None,
-        project: Scope | None,
-        agent: Scope | None,
+        user: OwnerIdSource | None,
+        project: OwnerIdSource | None,
+        agent: OwnerIdSource | None,
     ) -> Sequence[BaseTool]: ...
 
 
@@ -126,9 +127,9 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self,
         memory: Memory,
         *,
-        user: Scope | None = None,
-        project: Scope | None = None,
-        agent: Scope | None = None,
+        user: OwnerIdSource | None = None,
+        project: OwnerIdSource | None = None,
+        agent: OwnerIdSource | None = None,
         tools: MakesTools | None = None,
         tools_prompt: str = TOOLS_PROMPT,
         quotas: Quotas | None = None,
@@ -158,61 +159,39 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     # -- the run begins: whose it is, and what was said before --
 
-    def before_agent(self, state: Any, runtime: Runtime[Any]) -> None:
+    async def _before_agent(self, state: Any, runtime: Runtime[Any]) -> None:
         """Keep the history that a run brings along, before a summary takes its place."""
-        self._run(state).log_earlier(with_ids(state["messages"]))
+        await self._run(state).log_earlier(with_ids(state["messages"]))
 
-    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> None:
-        """Async form of `before_agent`."""
-        await self._run(state).alog_earlier(with_ids(state["messages"]))
+    before_agent, abefore_agent = twins(_before_agent)
 
     # -- each call of the model --
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    async def _wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
     ) -> ExtendedModelResponse[Any]:
         """Recall if that is not done yet, and call the model with the block in its messages."""
         call = self._call(request)
         block = call.recalled
         if block is None:
-            call.run.log_at_once(call.turn)
-            queries = queries_of(call.messages)
-            block = block_for(call.run, queries, request.messages, self._how)
-        response = handler(self._prompted(request, block))
+            await call.run.log_at_once(call.turn)
+            asked = call.run, queries_of(call.messages), request.messages, self._how
+            block = await Either(block_for, ablock_for, *asked)
+        response = await Either(handler, handler, self._prompted(request, block))
         return self._with_state(call, response, block)
 
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ExtendedModelResponse[Any]:
-        """Async form of `wrap_model_call`."""
-        call = self._call(request)
-        block = call.recalled
-        if block is None:
-            await call.run.alog_at_once(call.turn)
-            queries = queries_of(call.messages)
-            block = await ablock_for(call.run, queries, request.messages, self._how)
-        response = await handler(self._prompted(request, block))
-        return self._with_state(call, response, block)
+    wrap_model_call, awrap_model_call = twins(_wrap_model_call)
 
     # -- the turn is over --
 
-    def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+    async def _after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
         """Keep the turn."""
         run, turn = self._run(state), self._taken(state)
-        run.save(turn, episodes=self._episodes, background=self._background)
+        await run.save(turn, episodes=self._episodes, background=self._background)
         self._blocks.drop(state.get("memory_recalled"))
         return _cleared(turn)
 
-    async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Async form of `after_agent`."""
-        run, turn = self._run(state), self._taken(state)
-        await run.asave(turn, episodes=self._episodes, background=self._background)
-        self._blocks.drop(state.get("memory_recalled"))
-        return _cleared(turn)
+    after_agent, aafter_agent = twins(_after_agent)
 
     # -- parts of the above --
 
@@ -265,7 +244,9 @@ class _Call:
     """The block, if it was recalled for this turn earlier in the run."""
 
 
-def _made(tools: MakesTools | None, memory: Memory, **whose: Scope | None) -> list[BaseTool]:
+def _made(
+    tools: MakesTools | None, memory: Memory, **whose: OwnerIdSource | None
+) -> list[BaseTool]:
     if tools is None:
         return []
     if not callable(tools):

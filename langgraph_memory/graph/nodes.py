@@ -32,7 +32,7 @@ from pydantic import BaseModel
 
 from langgraph_memory.episodes import is_answered, is_go_ahead
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.recall import OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.graph.run import Run, Scopes, check_memory, check_writing, current_run
 from langgraph_memory.graph.showing import SHOWING
@@ -57,6 +57,7 @@ from langgraph_memory.messages import (
 from langgraph_memory.records import record_id
 from langgraph_memory.retrieval import Quotas, queries_of
 from langgraph_memory.text import CountTokens
+from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
 
@@ -84,9 +85,9 @@ class MemoryState(MessagesState, total=False):
 def recall_node(
     memory: Memory,
     *,
-    user: Scope | None = None,
-    project: Scope | None = None,
-    agent: Scope | None = None,
+    user: OwnerIdSource | None = None,
+    project: OwnerIdSource | None = None,
+    agent: OwnerIdSource | None = None,
     query: Callable[[Any], str] | None = None,
     quotas: Quotas | None = None,
     max_tokens: int = 1000,
@@ -139,21 +140,18 @@ def recall_node(
         to_whom = {"agents": {run.agent: block}} if named else {"block": block, "agents": {}}
         return {"memory": {**written, **to_whom}}
 
-    def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
+    async def _recall(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, messages, queries, written = prepare(state)
-        return told(run, written, block_for(run, queries, messages, how))
+        return told(run, written, await Either(block_for, ablock_for, run, queries, messages, how))
 
-    async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, messages, queries, written = prepare(state)
-        return told(run, written, await ablock_for(run, queries, messages, how))
-
+    recall, arecall = twins(_recall)
     return RunnableLambda(recall, arecall, name="recall")
 
 
 def remember_node(
     memory: Memory,
     *,
-    user: Scope | None = None,
+    user: OwnerIdSource | None = None,
     reply: Callable[[Any], str] | None = None,
     from_reply: bool = False,
     episodes: bool = True,
@@ -200,16 +198,12 @@ def remember_node(
             cleared["messages"] = changes
         return run, taken, known, cleared
 
-    def remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
+    async def _remember(state: Any, config: RunnableConfig) -> dict[str, Any]:
         run, turn, known, cleared = prepare(state)
-        run.save(turn, episodes=episodes, background=background, **known)
+        await run.save(turn, episodes=episodes, background=background, **known)
         return cleared
 
-    async def aremember(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        run, turn, known, cleared = prepare(state)
-        await run.asave(turn, episodes=episodes, background=background, **known)
-        return cleared
-
+    remember, aremember = twins(_remember)
     return RunnableLambda(remember, aremember, name="remember")
 
 
@@ -298,9 +292,9 @@ def with_memory(
     node: NodeT,
     memory: Memory,
     *,
-    user: Scope | None = None,
-    project: Scope | None = None,
-    agent: Scope | None = None,
+    user: OwnerIdSource | None = None,
+    project: OwnerIdSource | None = None,
+    agent: OwnerIdSource | None = None,
     quotas: Quotas | None = None,
     max_tokens: int = 1000,
     count_tokens: CountTokens | None = None,
@@ -412,31 +406,23 @@ class _Around:
     background: bool
     inject: Inject
 
-    def begin(self, state: Any) -> _Turn:
+    async def _begin(self, state: Any) -> _Turn:
         run, messages = self._run(state)
         if _begins_turn(messages):
-            run.log_at_once(messages)
-        block = block_for(run, queries_of(messages), messages, self.how)
+            await run.log_at_once(messages)
+        queries = queries_of(messages)
+        block = await Either(block_for, ablock_for, run, queries, messages, self.how)
         return self._turn(run, messages, state, block)
 
-    async def abegin(self, state: Any) -> _Turn:
-        run, messages = self._run(state)
-        if _begins_turn(messages):
-            await run.alog_at_once(messages)
-        block = await ablock_for(run, queries_of(messages), messages, self.how)
-        return self._turn(run, messages, state, block)
+    begin, abegin = twins(_begin)
 
-    def end(self, turn: _Turn, result: Any) -> Any:
+    async def _end(self, turn: _Turn, result: Any) -> Any:
         result, answer = _answered(turn.messages, result, self.from_reply)
         if answer is not None:
-            turn.run.save(answer, episodes=self.episodes, background=self.background)
+            await turn.run.save(answer, episodes=self.episodes, background=self.background)
         return result
 
-    async def aend(self, turn: _Turn, result: Any) -> Any:
-        result, answer = _answered(turn.messages, result, self.from_reply)
-        if answer is not None:
-            await turn.run.asave(answer, episodes=self.episodes, background=self.background)
-        return result
+    end, aend = twins(_end)
 
     def _run(self, state: Any) -> tuple[Run, list[BaseMessage]]:
         node = (get_config().get("metadata") or {}).get("langgraph_node")

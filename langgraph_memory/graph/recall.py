@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
-from collections.abc import Sequence
+import queue
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeVar
 
 from langchain_core.messages import BaseMessage
 
 from langgraph_memory.errors import ConfigurationError, StoreAwayError
-from langgraph_memory.graph.events import Step
 from langgraph_memory.graph.run import Run
-from langgraph_memory.graph.timeouts import awithin, within
 from langgraph_memory.messages import is_said, text_of
 from langgraph_memory.retrieval import Block, Quotas, Recalled, in_turn, memory_block
 from langgraph_memory.text import CountTokens, check_counter
+from langgraph_memory.twins import Either, Steps, adrive, blocking, drive, twins
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 OnError = Literal["log", "raise"]
 """What becomes of a recall that fails."""
@@ -56,7 +61,7 @@ class RecallOptions:
         return None if self.timeout is None else self.timeout / 2
 
 
-def block_for(
+async def _block_for(
     run: Run, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
 ) -> str:
     """Return the block for a run; an empty one if recalling fails and errors are logged.
@@ -67,11 +72,15 @@ def block_for(
         known: Messages that the model sees anyway.
         how: Quotas, budget and time.
     """
+    memory = run.memory
     try:
-        with run.step("recall") as step:
-            run.memory.warm_up()
-            recalled = within(how.timeout, lambda: _recalled(run, queries, known, how))
-            return _told(step, recalled, _block(recalled, how, _seen(run, known)))
+        async with run.step("recall") as step:
+            await Either(memory.warm_up, memory.awarm_up)
+            recalled = await within(how.timeout, partial(_recalled, run, queries, known, how))
+            block = await blocking(_block, recalled, how, _seen(run, known))
+            told = {"nothing_known": recalled.nothing_known, "tokens": block.tokens}
+            step.tell("memory.recalled", block.records, **told)
+            return block.text
     except ConfigurationError:
         raise
     except Exception as error:  # whatever a store raises; logged and streamed
@@ -81,25 +90,7 @@ def block_for(
         return ""
 
 
-async def ablock_for(
-    run: Run, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
-) -> str:
-    """Async form of `block_for`."""
-    try:
-        async with run.step("recall") as step:
-            await run.memory.awarm_up()
-            recalling = _arecalled(run, queries, known, how)
-            recalled = await awithin(how.timeout, recalling)
-            return _told(
-                step, recalled, await asyncio.to_thread(_block, recalled, how, _seen(run, known))
-            )
-    except ConfigurationError:
-        raise
-    except Exception as error:  # as above
-        if how.on_error == "raise":
-            raise
-        _log(error)
-        return ""
+block_for, ablock_for = twins(_block_for)
 
 
 def _log(error: Exception) -> None:
@@ -107,49 +98,28 @@ def _log(error: Exception) -> None:
     logger.warning(_WITHOUT, exc_info=None if isinstance(error, StoreAwayError) else error)
 
 
-def _recalled(
+async def _recalled(
     run: Run, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
 ) -> Recalled:
-    asked = run.recall_args(known)
-    rewritten = _rewritten(run, queries, how)
-    return in_turn([run.memory.recall(query, **asked) for query in rewritten])
+    memory, asked = run.memory, run.recall_args(known)
+    rewritten = await _rewritten(run, queries, how)
+    found = [await Either(memory.recall, memory.arecall, each, **asked) for each in rewritten]
+    return in_turn(found)
 
 
-async def _arecalled(
-    run: Run, queries: Sequence[str], known: Sequence[BaseMessage], how: RecallOptions
-) -> Recalled:
-    asked = run.recall_args(known)
-    rewritten = await _arewritten(run, queries, how)
-    return in_turn([await run.memory.arecall(query, **asked) for query in rewritten])
-
-
-def _rewritten(run: Run, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
+async def _rewritten(run: Run, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
     rewriter = run.memory.rewriter
     if rewriter is None or not queries[-1].strip():
         return queries
+
+    async def rewrite() -> Sequence[str]:
+        return await Either(rewriter.rewrite, rewriter.arewrite, queries[-1])
+
     try:
-        return within(how.time_to_rewrite, lambda: rewriter.rewrite(queries[-1]))
+        return await within(how.time_to_rewrite, rewrite)
     except Exception as error:  # noqa: BLE001  # whatever a model or a function raises
         logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
         return queries
-
-
-async def _arewritten(run: Run, queries: Sequence[str], how: RecallOptions) -> Sequence[str]:
-    rewriter = run.memory.rewriter
-    if rewriter is None or not queries[-1].strip():
-        return queries
-    try:
-        rewriting = rewriter.arewrite(queries[-1])
-        return await awithin(how.time_to_rewrite, rewriting)
-    except Exception as error:  # noqa: BLE001  # as above
-        logger.warning("a query could not be rewritten; it is asked as it is: %r", error)
-        return queries
-
-
-def _told(step: Step, recalled: Recalled, block: Block) -> str:
-    told = {"nothing_known": recalled.nothing_known, "tokens": block.tokens}
-    step.tell("memory.recalled", block.records, **told)
-    return block.text
 
 
 def _block(recalled: Recalled, how: RecallOptions, seen: Sequence[str] = ()) -> Block:
@@ -162,3 +132,48 @@ def _seen(run: Run, known: Sequence[BaseMessage]) -> Sequence[str]:
     Without a checkpointer a client sends its history anew, under new ids.
     """
     return () if run.resumable else [text_of(message) for message in known if is_said(message)]
+
+
+# -- giving up on what takes too long --
+
+
+def within(seconds: float | None, steps: Callable[[], Steps[T]]) -> Either[T]:
+    """Return what waits for some steps, and gives up after some seconds.
+
+    Raises:
+        TimeoutError: If they took longer. In a task they are cancelled; else they go on in a thread
+            that ends with the process.
+    """
+    return Either(_within, _awithin, seconds, steps)
+
+
+def _within(seconds: float | None, steps: Callable[[], Steps[T]]) -> T:
+    if seconds is None:
+        return drive(steps())
+    outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def call() -> None:
+        try:
+            outcome.put((drive(steps()), None))
+        except BaseException as error:  # noqa: BLE001  # handed to the caller's thread, which raises it
+            outcome.put((None, error))
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(call,), daemon=True, name="recall").start()
+    try:
+        result, error = outcome.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError(f"recall took longer than {seconds} s") from None
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]  # there was no error, so it is the result
+
+
+async def _awithin(seconds: float | None, steps: Callable[[], Steps[T]]) -> T:
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await adrive(steps())
+    except TimeoutError:
+        if limit.expired():
+            raise TimeoutError(f"recall took longer than {seconds} s") from None
+        raise

@@ -6,7 +6,7 @@ The surfaces call this; it calls `Memory` alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ from langgraph.runtime import get_runtime
 from langgraph_memory.episodes import goes_on, turns_before
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph.events import Step
-from langgraph_memory.graph.owner_ids import Scope, run_owner_id, run_user
+from langgraph_memory.graph.owner_ids import OwnerIdSource, run_owner_id, run_user
 from langgraph_memory.graph.saving import Saving
 from langgraph_memory.memory import Content, Entry, Letter, Memory, episode_from, place_of
 from langgraph_memory.messages import (
@@ -35,7 +35,7 @@ from langgraph_memory.messages import (
 )
 from langgraph_memory.notes import Processed, worth_keeping
 from langgraph_memory.records import Episode, Message, Owner, Record
-from langgraph_memory.twins import Either, blocking
+from langgraph_memory.twins import Either, Steps, drive
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +47,44 @@ CANDIDATES = 60
 class Scopes:
     """Where a run's user, project and agent come from, if the caller says so."""
 
-    user: Scope | None = None
-    project: Scope | None = None
-    agent: Scope | None = None
+    user: OwnerIdSource | None = None
+    project: OwnerIdSource | None = None
+    agent: OwnerIdSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is known of a conversation at its latest turn, worked out once."""
+
+    user: str
+    thread_id: str
+    """Its thread; without one, the id of the user's message stands for it."""
+    messages: Sequence[BaseMessage]
+    """All of them, with ids."""
+    latest: list[BaseMessage]
+    """What the user said last, and what came of it."""
+
+    @property
+    def whose(self) -> dict[str, Any]:
+        """By which arguments `Memory` is told of it."""
+        return {"user": self.user, "thread_id": self.thread_id}
+
+    @property
+    def earlier(self) -> list[BaseMessage]:
+        """What precedes the latest turn, up to what was said last."""
+        before = self.messages[: len(self.messages) - len(self.latest)]
+        last = next((i for i in reversed(range(len(before))) if is_said(before[i])), -1)
+        return list(before[: last + 1])
+
+    @property
+    def exchange(self) -> list[str]:
+        """The ids of the records of what the user said last, and of the answer."""
+        said = [message for message in self.latest if is_said(message)]
+        return [self.record_id(message) for message in (said[0], said[-1])] if said else []
+
+    def record_id(self, message: BaseMessage) -> str:
+        """Return the id of the record of a message."""
+        return Message.id_of(self.thread_id, message.id or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,62 +108,44 @@ class Run:
             "user": self.user,
             "project": self.project,
             "agent": self.agent,
-            "thread_id": self._thread(known),
+            "thread_id": self.turn(known).thread_id,
             "known": [message.id for message in known if message.id],
             "limit": CANDIDATES,
         }
 
-    def log_at_once(self, messages: Sequence[BaseMessage]) -> None:
+    # -- saving; what these return waits for `Either`s alone --
+
+    async def log_at_once(self, messages: Sequence[BaseMessage]) -> None:
         """Keep what was said, whatever becomes of the answer."""
-        self._or_later(Saving(messages), partial(self._log_at_once, messages))
+        turn = self.turn(messages)
+        await self._or_later(turn, Saving(messages), partial(self._log_at_once, turn))
 
-    async def alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
-        """Async form of `log_at_once`."""
-        await self._aor_later(Saving(messages), partial(self._alog_at_once, messages))
-
-    def _log_at_once(self, messages: Sequence[BaseMessage]) -> None:
-        with self.step("save") as step:
-            if new := self.log(messages):
-                step.tell("memory.saved", new)
-
-    async def _alog_at_once(self, messages: Sequence[BaseMessage]) -> None:
+    async def _log_at_once(self, turn: Turn) -> None:
         async with self.step("save") as step:
-            if new := await self.alog(messages):
+            if new := await self._log(turn):
                 step.tell("memory.saved", new)
 
-    def log_earlier(self, messages: Sequence[BaseMessage]) -> None:
+    async def log_earlier(self, messages: Sequence[BaseMessage]) -> None:
         """Keep what was said before this turn, as by a client that brings its history along."""
-        if earlier := self._earlier(messages):
-            self._or_later(Saving(earlier), partial(self._log_earlier, earlier))
+        if self.resumable and (earlier := self.turn(messages).earlier):
+            turn = self.turn(earlier)
+            await self._or_later(turn, Saving(earlier), partial(self._log_earlier, turn))
 
-    async def alog_earlier(self, messages: Sequence[BaseMessage]) -> None:
-        """Async form of `log_earlier`."""
-        if earlier := self._earlier(messages):
-            await self._aor_later(Saving(earlier), partial(self._alog_earlier, earlier))
+    async def _log_earlier(self, turn: Turn) -> None:
+        last = turn.messages[-1]  # if it is kept, all are
+        if await self._kept(turn.record_id(last)) is None:
+            await self._log_at_once(turn)
 
-    def _log_earlier(self, earlier: Sequence[BaseMessage]) -> None:
-        if self.memory.get(self._last_id(earlier), user=self.user) is None:
-            self._log_at_once(earlier)
-
-    async def _alog_earlier(self, earlier: Sequence[BaseMessage]) -> None:
-        if await self.memory.aget(self._last_id(earlier), user=self.user) is None:
-            await self._alog_at_once(earlier)
-
-    def log(self, messages: Sequence[BaseMessage], episode: Episode | None = None) -> list[Message]:
+    async def _log(self, turn: Turn, episode: Episode | None = None) -> list[Message]:
         """Keep what was said and is not kept yet, and the turn's episode if there is one."""
-        kept = self._kept(messages)
-        return self.memory.log_turn(kept, episode=episode, **self._log_args(messages))
+        # Without a checkpointer a client sends its history anew, under new ids.
+        said = turn.messages if self.resumable else turn.latest
+        memory = self.memory
+        return await Either(memory.log_turn, memory.alog_turn, said, episode=episode, **turn.whose)
 
-    async def alog(
-        self, messages: Sequence[BaseMessage], episode: Episode | None = None
-    ) -> list[Message]:
-        """Async form of `log`."""
-        kept = self._kept(messages)
-        return await self.memory.alog_turn(kept, episode=episode, **self._log_args(messages))
-
-    def save(
+    async def save(
         self,
-        turn: Taken,
+        taken: Taken,
         *,
         episodes: bool,
         background: bool,
@@ -138,222 +155,116 @@ class Run:
         """Keep a finished turn: what was said, and an episode if it was a task.
 
         Args:
-            turn: All messages of the state, and what the model proposes to remember of the turn.
+            taken: All messages of the state, and what the model proposes to remember of the turn.
             episodes: Whether to log an episode.
             background: Whether what follows is done later, and not waited for.
             began: When the turn began, if that is known.
             stopped: How many of the turns before are known to have stopped before they were over.
         """
-        saving = Saving(turn.messages, True, turn.proposed, episodes, began, stopped)
-        self._or_later(saving, partial(self._save, saving, background))
+        turn = self.turn(taken.messages)
+        saving = Saving(taken.messages, True, taken.proposed, episodes, began, stopped)
+        await self._or_later(turn, saving, partial(self._save, turn, saving, background))
 
-    def _save(self, saving: Saving, background: bool) -> None:
-        self.keep(saving)
-        where = self._log_args(saving.messages)
+    async def _save(self, turn: Turn, saving: Saving, background: bool) -> None:
+        memory = self.memory
+        await self._keep(turn, saving)
         if background:
-            self.memory.process_later(**where)
-        elif self.memory.model is not None:
-            with self.step("extract") as step:
-                _tell_processed(step, self.memory.process_turn(**where))
-
-    def keep(self, saving: Saving) -> None:
-        """Keep a turn that is over, without what follows."""
-        messages, episode = saving.messages, None
-        where = self._log_args(messages)
-        with self.step("save") as step:
-            notes = self._remember(step, saving.proposed, messages)
-            task = self._task(messages, saving.stopped) if saving.episodes else []
-            if self._is_task(task) and not self.memory.is_forgotten(task[0].id or "", **where):
-                episode = self._episode(task, saving.began or self._began(task))
-            saved = [*notes, *self.log(messages, episode)]
-            step.tell("memory.saved", [*saved, episode] if episode else saved)
-
-    async def asave(
-        self,
-        turn: Taken,
-        *,
-        episodes: bool,
-        background: bool,
-        began: datetime | None = None,
-        stopped: int = 0,
-    ) -> None:
-        """Async form of `save`."""
-        saving = Saving(turn.messages, True, turn.proposed, episodes, began, stopped)
-        await self._aor_later(saving, partial(self._asave, saving, background))
-
-    async def _asave(self, saving: Saving, background: bool) -> None:
-        await self._akeep(saving)
-        where = self._log_args(saving.messages)
-        if background:
-            await self.memory.aprocess_later(**where)
-        elif self.memory.model is not None:
+            await Either(memory.process_later, memory.aprocess_later, **turn.whose)
+        elif memory.model is not None:
             async with self.step("extract") as step:
-                _tell_processed(step, await self.memory.aprocess_turn(**where))
+                done = await Either(memory.process_turn, memory.aprocess_turn, **turn.whose)
+                _tell_processed(step, done)
 
-    async def _akeep(self, saving: Saving) -> None:
-        messages, episode = saving.messages, None
-        where = self._log_args(messages)
+    async def _keep(self, turn: Turn, saving: Saving) -> None:
+        """Keep a turn that is over, without what follows."""
         async with self.step("save") as step:
-            notes = await self._aremember(step, saving.proposed, messages)
-            task = await self._atask(messages, saving.stopped) if saving.episodes else []
-            if self._is_task(task) and not await self.memory.ais_forgotten(
-                task[0].id or "", **where
-            ):
-                episode = self._episode(task, saving.began or await self._abegan(task))
-            saved = [*notes, *await self.alog(messages, episode)]
+            notes = await self._remember(step, turn, saving.proposed)
+            episode = await self._episode(turn, saving) if saving.episodes else None
+            saved = [*notes, *await self._log(turn, episode)]
             step.tell("memory.saved", [*saved, episode] if episode else saved)
+
+    def deliver(self, saving: Saving) -> None:
+        """Save what waited, and let what follows be done later."""
+        turn = self.turn(saving.messages)
+        if not saving.over:
+            drive(self._log(turn))
+            return
+        drive(self._keep(turn, saving))
+        self.memory.process_later(**turn.whose)
 
     # -- while the server is away --
 
-    def _or_later(self, saving: Saving, save: Callable[[], object]) -> None:
+    async def _or_later(self, turn: Turn, saving: Saving, save: Callable[[], Steps[None]]) -> None:
         """Save something, or let it wait in the outbox."""
         delivery = self.memory.delivery
         if delivery is None:
-            save()
-        elif not delivery.save(self._letter(saving), partial(blocking, save)):
-            self._tell_waiting()
-
-    async def _aor_later(self, saving: Saving, save: Callable[[], Awaitable[object]]) -> None:
-        """Async form of `_or_later`."""
-        delivery = self.memory.delivery
-        if delivery is None:
             await save()
-        elif not await delivery.asave(self._letter(saving), partial(Either, lambda: None, save)):
-            self._tell_waiting()
+        elif not await Either(delivery.save, delivery.asave, self._letter(turn, saving), save):
+            self.step("save").tell("memory.waiting", [])
 
-    def _letter(self, saving: Saving) -> Letter:
-        memory, thread_id = self.memory, self._thread(saving.messages)
+    def _letter(self, turn: Turn, saving: Saving) -> Letter:
+        memory = self.memory
         run = {"thread_id": self.thread_id, "resumable": self.resumable, "node": self.node}
 
         def content(waiting: Sequence[Content]) -> Content | None:
             kept = saving.content(memory.redact, waiting)
             return {**kept, "run": run} if saving.over or kept["messages"] else None
 
-        return letter(memory, self.user, thread_id, content)
-
-    def _tell_waiting(self) -> None:
-        self.step("save").tell("memory.waiting", [])
+        return letter(memory, self.user, turn.thread_id, content)
 
     # -- what the model proposes --
 
-    def _remember(
-        self, step: Step, proposed: Sequence[object], messages: Sequence[BaseMessage]
-    ) -> list[Record]:
-        texts = self._worth_keeping(step, proposed)
-        ids = self._exchange_ids(messages) if texts else []
-        if not texts or (ids and all(self.memory.get(id, user=self.user) for id in ids)):
-            return []  # a replay: the turn is kept already, and so is what it proposed
-        changes = self.memory.keep_proposed(texts, user=self.user, sources=ids[:1])
-        return [change.record for change in changes]
-
-    async def _aremember(
-        self, step: Step, proposed: Sequence[object], messages: Sequence[BaseMessage]
-    ) -> list[Record]:
-        texts = self._worth_keeping(step, proposed)
-        ids = self._exchange_ids(messages) if texts else []
-        if not texts or (ids and all([await self.memory.aget(id, user=self.user) for id in ids])):
-            return []
-        changes = await self.memory.akeep_proposed(texts, user=self.user, sources=ids[:1])
-        return [change.record for change in changes]
-
-    def _worth_keeping(self, step: Step, proposed: Sequence[object]) -> list[str]:
-        texts, refused = worth_keeping(proposed, self.memory.redact)
+    async def _remember(self, step: Step, turn: Turn, proposed: Sequence[object]) -> list[Record]:
+        memory = self.memory
+        texts, refused = worth_keeping(proposed, memory.redact)
         if refused:
             step.refused(refused)
             logger.info("of the notes that the model proposed, %d are not kept", len(refused))
-        return texts
+        ids = turn.exchange if texts else []
+        if not texts or (ids and all([await self._kept(id) for id in ids])):
+            return []  # a replay: the turn is kept already, and so is what it proposed
+        keep = memory.keep_proposed, memory.akeep_proposed
+        changes = await Either(*keep, texts, user=self.user, sources=ids[:1])
+        return [change.record for change in changes]
 
-    def _exchange_ids(self, messages: Sequence[BaseMessage]) -> list[str]:
-        """Return the ids of the records of what the user said last, and of the answer."""
-        turn = [message for message in current_turn(messages) if is_said(message)]
-        exchange = [turn[0], turn[-1]] if turn else []
-        thread = self._thread(messages)
-        return [Message.id_of(thread, message.id or "") for message in exchange]
+    # -- episodes --
 
-    # -- parts of the above --
+    async def _episode(self, turn: Turn, saving: Saving) -> Episode | None:
+        """Return the episode of the task that a turn belongs to, if it is one and not forgotten."""
+        memory = self.memory
+        task = await self._task(turn, saving.stopped)
+        if not task or not memory.is_task(text_of(task[0]), tool_names(task)):
+            return None
+        id = task[0].id or ""
+        if await Either(memory.is_forgotten, memory.ais_forgotten, id, **turn.whose):
+            return None
+        return self._logged(turn, task, saving.began or await self._began(turn, task))
 
-    def source_ids(self, messages: Sequence[BaseMessage]) -> list[str]:
-        """Return the id of the record of what the user said last, if that has words."""
-        return self._exchange_ids(messages)[:1]
-
-    def _kept(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-        # Without a checkpointer a client sends its history anew, under new ids.
-        return messages if self.resumable else current_turn(messages)
-
-    def _earlier(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """Return what precedes this turn, up to what was said last; nothing if nobody keeps it."""
-        earlier = messages[: len(messages) - len(current_turn(messages))] if self.resumable else ()
-        last = next((i for i in reversed(range(len(earlier))) if is_said(earlier[i])), -1)
-        return list(earlier[: last + 1])
-
-    def _last_id(self, earlier: Sequence[BaseMessage]) -> str:
-        """Return the id of the record of the last message; if there is one, all are kept."""
-        return Message.id_of(self._thread(earlier), earlier[-1].id or "")
-
-    def _thread(self, messages: Sequence[BaseMessage]) -> str:
-        if self.thread_id is not None:
-            return self.thread_id
-        return self._turn(messages) or "no thread"
-
-    def _turn(self, messages: Sequence[BaseMessage]) -> str:
-        """Return by what a turn is known: the id of its user's message."""
-        start = last_user_message(messages)
-        return (start.id or "") if start is not None else ""
-
-    def _log_args(self, messages: Sequence[BaseMessage]) -> dict[str, Any]:
-        return {"user": self.user, "thread_id": self._thread(messages)}
-
-    def _task(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
+    async def _task(self, turn: Turn, stopped: int) -> list[BaseMessage]:
         """Return what was said and done in the task that the latest turn belongs to.
 
         Of the turns before, as many are known to have stopped as `stopped` says.
         """
-        turn = current_turn(messages)
-        for place, earlier in enumerate(self._before(messages)):
-            kept = self.memory.get(self._episode_id(earlier), user=self.user)
-            if place >= stopped and not goes_on(earlier, kept):
-                break
-            turn = earlier
-        return turn
-
-    async def _atask(self, messages: Sequence[BaseMessage], stopped: int) -> list[BaseMessage]:
-        turn = current_turn(messages)
-        for place, earlier in enumerate(self._before(messages)):
-            kept = await self.memory.aget(self._episode_id(earlier), user=self.user)
-            if place >= stopped and not goes_on(earlier, kept):
-                break
-            turn = earlier
-        return turn
-
-    def _before(self, messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
+        task = turn.latest
         # Without a thread each turn is one by itself.
-        return iter(()) if self.thread_id is None else turns_before(messages)
+        before = () if self.thread_id is None else turns_before(turn.messages)
+        for place, earlier in enumerate(before):
+            kept = await self._kept(Episode.id_of(turn.thread_id, earlier[0].id or ""))
+            if place >= stopped and not goes_on(earlier, kept):
+                break
+            task = earlier
+        return task
 
-    def _episode_id(self, turn: Sequence[BaseMessage]) -> str:
-        return Episode.id_of(self._thread(turn), turn[0].id or "")
+    async def _began(self, turn: Turn, task: Sequence[BaseMessage]) -> datetime | None:
+        """Return when the user's message was kept, which `with_memory` does at once.
 
-    def _began(self, task: Sequence[BaseMessage]) -> datetime | None:
-        """Return when the user's message was kept, which `with_memory` does at once."""
-        record = self.memory.get(self._start_id(task), user=self.user)
-        return self._said_here(record, task)
-
-    async def _abegan(self, task: Sequence[BaseMessage]) -> datetime | None:
-        record = await self.memory.aget(self._start_id(task), user=self.user)
-        return self._said_here(record, task)
-
-    def _start_id(self, task: Sequence[BaseMessage]) -> str:
-        return Message.id_of(self._thread(task), task[0].id or "")
-
-    def _said_here(self, record: Record | None, messages: Sequence[BaseMessage]) -> datetime | None:
-        """Return when a message was said, unless this thread has it from another one."""
-        here = isinstance(record, Message) and record.thread_id == self._thread(messages)
+        Not if this thread has it from another one.
+        """
+        record = await self._kept(turn.record_id(task[0]))
+        here = isinstance(record, Message) and record.thread_id == turn.thread_id
         return record.created_at if record is not None and here else None
 
-    def _is_task(self, task: Sequence[BaseMessage]) -> bool:
-        """Whether it is worth an episode."""
-        return bool(task) and bool(self.memory.is_task(text_of(task[0]), tool_names(task)))
-
-    def _episode(self, task: Sequence[BaseMessage], began: datetime | None) -> Episode:
+    def _logged(self, turn: Turn, task: Sequence[BaseMessage], began: datetime | None) -> Episode:
         tools = tool_names(task)
         now = self.memory.clock()
         took = None if began is None else (now - began).total_seconds()
@@ -369,11 +280,23 @@ class Run:
             quality_score=None,
             notes="",
             error=None,
-            thread_id=self._thread(task),
+            thread_id=turn.thread_id,
             turn_id=task[0].id or "",
             now=now,
             redact=self.memory.redact,
         )
+
+    # -- parts of the above --
+
+    def turn(self, messages: Sequence[BaseMessage]) -> Turn:
+        """Return what is known of a conversation at its latest turn."""
+        start = last_user_message(messages)
+        alone = (start.id if start is not None else None) or "no thread"
+        thread_id = alone if self.thread_id is None else self.thread_id
+        return Turn(self.user, thread_id, messages, current_turn(messages))
+
+    def _kept(self, id: str) -> Either[Record | None]:
+        return Either(self.memory.get, self.memory.aget, id, user=self.user)
 
     def step(self, name: str) -> Step:
         """Return something that memory is about to do in this run: it tells of it."""
@@ -498,13 +421,8 @@ def deliver_entry(memory: Memory, entry: Entry) -> None:
     if "episode" in content:
         _deliver_episode(then, entry)
         return
-    saving = Saving.of(content)
     run = Run(then, entry.user, None, None, **content["run"], write=lambda _: None)
-    if not saving.over:
-        run.log(saving.messages)
-        return
-    run.keep(saving)
-    memory.process_later(entry.user, entry.thread_id)
+    run.deliver(Saving.of(content))
 
 
 def _as_of(memory: Memory, moment: datetime) -> Memory:

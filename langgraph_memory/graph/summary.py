@@ -7,7 +7,6 @@ the messages is kept in it first.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,13 +21,14 @@ from langgraph.graph import MessagesState
 from langgraph.types import Overwrite
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.run import Run, Scopes, check_memory, current_run
 from langgraph_memory.graph.summarising import SUMMARY_ID, Folded, fold, older_part, summary_block
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import as_messages, field_of, with_ids
 from langgraph_memory.models import TAG_MEMORY, ChatCaller, ChatModel
 from langgraph_memory.records import check_count
+from langgraph_memory.twins import Either, blocking, twins
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def summary_node(
     model: ChatModel | str,
     *,
     memory: Memory | None = None,
-    user: Scope | None = None,
+    user: OwnerIdSource | None = None,
     fold_above: int = 12,
     keep: int = 6,
     max_words: int = 200,
@@ -92,38 +92,24 @@ def summary_node(
         run = None if memory is None else current_run(memory, Scopes(user), state)
         return window.of(state), run if run is not None and run.resumable else None
 
-    def summarise(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        asker.resolve()  # one that cannot be used is to fail in the first run, not weeks later
+    async def _summarise(state: Any, config: RunnableConfig) -> dict[str, Any]:
+        # One that cannot be used is to fail in the first run, not weeks later.
+        await blocking(asker.resolve)
         part, run = prepare(state)
         if not part.older:
             return {}
         if run is not None:
-            run.log_at_once(part.older)
+            await run.log_at_once(part.older)
         started = perf_counter()
         steps = fold(part.summary, part.older, max_words)
         try:
             request = next(steps)
             while True:
-                request = steps.send(_ask(asker, request))
+                request = steps.send(await _ask(asker, request))
         except StopIteration as done:
             return part.update(done.value, started)
 
-    async def asummarise(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        await asyncio.to_thread(asker.resolve)  # imports the provider's client
-        part, run = prepare(state)
-        if not part.older:
-            return {}
-        if run is not None:
-            await run.alog_at_once(part.older)
-        started = perf_counter()
-        steps = fold(part.summary, part.older, max_words)
-        try:
-            request = next(steps)
-            while True:
-                request = steps.send(await _aask(asker, request))
-        except StopIteration as done:
-            return part.update(done.value, started)
-
+    summarise, asummarise = twins(_summarise)
     return RunnableLambda(summarise, asummarise, name="summary")
 
 
@@ -204,18 +190,10 @@ class _Window:
         return _Part(_summary(state), messages, older, all(message.id for message in found))
 
 
-def _ask(asker: ChatCaller, request: list[BaseMessage]) -> object:
+async def _ask(asker: ChatCaller, request: list[BaseMessage]) -> object:
     try:
-        return asker.resolve().invoke(request, _CONFIG)
-    except ConfigurationError:
-        raise
-    except Exception as error:  # noqa: BLE001  # whatever a provider's client raises
-        return error
-
-
-async def _aask(asker: ChatCaller, request: list[BaseMessage]) -> object:
-    try:
-        return await asker.resolve().ainvoke(request, _CONFIG)
+        model = asker.resolve()
+        return await Either(model.invoke, model.ainvoke, request, _CONFIG)
     except ConfigurationError:
         raise
     except Exception as error:  # noqa: BLE001  # whatever a provider's client raises

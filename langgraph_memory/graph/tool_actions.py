@@ -18,8 +18,9 @@ from langgraph_memory.records import Change, Owner, Receipt, Record, RecordType
 from langgraph_memory.retrieval import Quotas, Recalled
 from langgraph_memory.store import ALL
 from langgraph_memory.text import one_line
+from langgraph_memory.twins import Either, twins
 
-A = TypeVar("A", bound=tool_texts.Asked)
+A = TypeVar("A", bound=tool_texts.ToolArguments)
 
 PAGE = 20
 """Notes that `list_memories` shows at once."""
@@ -50,9 +51,19 @@ class Call:
         more: dict[str, Any] = {} if self.owner.kind == "user" else {self.owner.kind: self.owner.id}
         return {"user": self.user, **more}
 
+    def list(self, **which: Any) -> Either[Any]:
+        """Return what lists all of the owner's records, of some types, with some words."""
+        verb: Any = self.memory.list
+        averb: Any = self.memory.alist
+        return Either(verb, averb, limit=ALL, **which, **self.whose)
+
+    def recall(self, query: str) -> Either[Recalled]:
+        """Return what recalls for the tool."""
+        return Either(self.memory.recall, self.memory.arecall, query, **self.recall_args)
+
 
 class Verb(Generic[A]):
-    """What one tool does: `call` and `acall` differ by `await` alone."""
+    """What one tool does."""
 
     name: str
     step: str
@@ -63,11 +74,14 @@ class Verb(Generic[A]):
     writes: bool = False
     """Whether a memory that is only read does not have it."""
 
-    def call(self, call: Call, asked: A) -> str:
+    async def act(self, call: Call, asked: A) -> str:
+        """Return what the model reads of it; waits for `Either`s alone."""
         raise NotImplementedError
 
-    async def acall(self, call: Call, asked: A) -> str:
-        raise NotImplementedError
+    async def _call(self, call: Call, asked: A) -> str:
+        return await self.act(call, asked)
+
+    call, acall = twins(_call)
 
 
 class RememberAction(Verb[tool_texts.Remember]):
@@ -75,13 +89,11 @@ class RememberAction(Verb[tool_texts.Remember]):
     writes = True
     asks: type[tool_texts.Remember] = tool_texts.Remember
 
-    def call(self, call: Call, asked: tool_texts.Remember) -> str:
+    async def act(self, call: Call, asked: tool_texts.Remember) -> str:
         text, how = self._kept(call, asked)
-        return self._told(call, call.memory.keep_proposed([text], **how))
-
-    async def acall(self, call: Call, asked: tool_texts.Remember) -> str:
-        text, how = self._kept(call, asked)
-        return self._told(call, await call.memory.akeep_proposed([text], **how))
+        return self._told(
+            call, await Either(call.memory.keep_proposed, call.memory.akeep_proposed, [text], **how)
+        )
 
     def _kept(self, call: Call, asked: tool_texts.Remember) -> tuple[str, dict[str, Any]]:
         redact = call.memory.redact
@@ -101,12 +113,8 @@ class RecallAction(Verb[tool_texts.Recall]):
     name, step, failed = "recall", "recall", tool_texts.NOT_READ
     asks: type[tool_texts.Recall] = tool_texts.Recall
 
-    def call(self, call: Call, asked: tool_texts.Recall) -> str:
-        found = call.memory.recall(asked.query, **call.recall_args)
-        return _recalled(call, asked.query, found)
-
-    async def acall(self, call: Call, asked: tool_texts.Recall) -> str:
-        found = await call.memory.arecall(asked.query, **call.recall_args)
+    async def act(self, call: Call, asked: tool_texts.Recall) -> str:
+        found = await call.recall(asked.query)
         return _recalled(call, asked.query, found)
 
 
@@ -114,11 +122,8 @@ class ProfileAction(Verb[tool_texts.Profile]):
     name, step, failed = "profile", "recall", tool_texts.NOT_READ
     asks = tool_texts.Profile
 
-    def call(self, call: Call, asked: tool_texts.Profile) -> str:
-        return _recalled(call, "", call.memory.recall("", **call.recall_args))
-
-    async def acall(self, call: Call, asked: tool_texts.Profile) -> str:
-        return _recalled(call, "", await call.memory.arecall("", **call.recall_args))
+    async def act(self, call: Call, asked: tool_texts.Profile) -> str:
+        return _recalled(call, "", await call.recall(""))
 
 
 def _recalled(call: Call, query: str, found: Recalled) -> str:
@@ -135,18 +140,15 @@ class EditAction(Verb[tool_texts.Edit]):
     writes = True
     asks = tool_texts.Edit
 
-    def call(self, call: Call, asked: tool_texts.Edit) -> str:
+    async def act(self, call: Call, asked: tool_texts.Edit) -> str:
         changes = self._changes(call, asked)
-        note = tool_texts.named(asked.id, call.memory.list(limit=ALL, **call.whose), "changed")
-        with _explained(asked.id):
-            return self._told(call, call.memory.edit(note.id, **changes, **call.whose))
-
-    async def acall(self, call: Call, asked: tool_texts.Edit) -> str:
-        changes = self._changes(call, asked)
-        notes = await call.memory.alist(limit=ALL, **call.whose)
+        notes = await call.list()
         note = tool_texts.named(asked.id, notes, "changed")
         with _explained(asked.id):
-            return self._told(call, await call.memory.aedit(note.id, **changes, **call.whose))
+            return self._told(
+                call,
+                await Either(call.memory.edit, call.memory.aedit, note.id, **changes, **call.whose),
+            )
 
     def _changes(self, call: Call, asked: tool_texts.Edit) -> dict[str, Any]:
         rules, redact = call.memory.extracting, call.memory.redact
@@ -180,16 +182,12 @@ class ForgetAction(Verb[tool_texts.Forget]):
     writes = True
     asks = tool_texts.Forget
 
-    def call(self, call: Call, asked: tool_texts.Forget) -> str:
-        records = call.memory.list(types=_OWN, limit=ALL, **call.whose)
+    async def act(self, call: Call, asked: tool_texts.Forget) -> str:
+        records = await call.list(types=_OWN)
         record = tool_texts.named(asked.id, records)
-        receipt = call.memory.forget(record.id, sources=asked.sources, **call.whose)
-        return self._told(call, record, records, receipt)
-
-    async def acall(self, call: Call, asked: tool_texts.Forget) -> str:
-        records = await call.memory.alist(types=_OWN, limit=ALL, **call.whose)
-        record = tool_texts.named(asked.id, records)
-        receipt = await call.memory.aforget(record.id, sources=asked.sources, **call.whose)
+        receipt = await Either(
+            call.memory.forget, call.memory.aforget, record.id, sources=asked.sources, **call.whose
+        )
         return self._told(call, record, records, receipt)
 
     def _told(self, call: Call, record: Record, records: Sequence[Record], receipt: Receipt) -> str:
@@ -203,10 +201,6 @@ class ListAction(Verb[tool_texts.List]):
     name, step, failed = "list_memories", "list", tool_texts.NOT_READ
     asks = tool_texts.List
 
-    def call(self, call: Call, asked: tool_texts.List) -> str:
-        found = call.memory.list(contains=asked.contains, limit=ALL, **call.whose)
-        return tool_texts.listed_text(found, asked.page, PAGE, call.memory.zone)
-
-    async def acall(self, call: Call, asked: tool_texts.List) -> str:
-        found = await call.memory.alist(contains=asked.contains, limit=ALL, **call.whose)
+    async def act(self, call: Call, asked: tool_texts.List) -> str:
+        found = await call.list(contains=asked.contains)
         return tool_texts.listed_text(found, asked.page, PAGE, call.memory.zone)

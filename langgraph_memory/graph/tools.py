@@ -21,7 +21,7 @@ from langgraph.runtime import get_runtime
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph import tool_actions, tool_texts
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.run import Run, Scopes, check_memory, run_of
 from langgraph_memory.graph.tool_actions import Call, Verb
 from langgraph_memory.graph.tool_texts import TOOLS_PROMPT as TOOLS_PROMPT
@@ -29,9 +29,10 @@ from langgraph_memory.memory import Memory
 from langgraph_memory.messages import calls_before, messages_with_call
 from langgraph_memory.records import Owner, OwnerKind, check_count
 from langgraph_memory.retrieval import Quotas
+from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
-A = TypeVar("A", bound=tool_texts.Asked)
+A = TypeVar("A", bound=tool_texts.ToolArguments)
 
 _NO_FAILURE = (ToolException, ConfigurationError, GraphBubbleUp)
 """What is raised on purpose; the last by `interrupt`, as in an `accept` that asks a person."""
@@ -40,9 +41,9 @@ _NO_FAILURE = (ToolException, ConfigurationError, GraphBubbleUp)
 def memory_tools(
     memory: Memory,
     *,
-    user: Scope | None = None,
-    project: Scope | None = None,
-    agent: Scope | None = None,
+    user: OwnerIdSource | None = None,
+    project: OwnerIdSource | None = None,
+    agent: OwnerIdSource | None = None,
     owner: OwnerKind = "user",
     quotas: Quotas | None = None,
     limit_per_run: int = 10,
@@ -120,7 +121,7 @@ class _Toolkit:
             self._owner_of(run),
             self.quotas,
             run.recall_args(messages),
-            run.source_ids(messages),
+            run.turn(messages).exchange[:1],
         )
 
     def _owner_of(self, run: Run) -> Owner:
@@ -135,28 +136,19 @@ class _Toolkit:
 
 def _tool(toolkit: _Toolkit, verb: Verb[A]) -> BaseTool:
     # LangGraph injects `runtime` by its type; `None` lets a tool be called without a graph.
-    def call(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # see above
+    async def _call(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # see above
         run, opened = toolkit.open(verb.name, runtime)
+        memory = opened.memory
         try:
-            with run.step(verb.step) as step:
-                opened.memory.warm_up()
-                return verb.call(replace(opened, tell=step.tell), verb.asks(**asked))
+            async with run.step(verb.step) as step:
+                await Either(memory.warm_up, memory.awarm_up)
+                return await verb.act(replace(opened, tell=step.tell), verb.asks(**asked))
         except _NO_FAILURE:
             raise
         except Exception as error:  # whatever a store raises; told, logged, streamed
             raise _failure(verb, error) from error
 
-    async def acall(runtime: ToolRuntime = None, **asked: Any) -> str:  # type: ignore[assignment]  # as above
-        run, opened = toolkit.open(verb.name, runtime)
-        try:
-            async with run.step(verb.step) as step:
-                await opened.memory.awarm_up()
-                return await verb.acall(replace(opened, tell=step.tell), verb.asks(**asked))
-        except _NO_FAILURE:
-            raise
-        except Exception as error:  # as above
-            raise _failure(verb, error) from error
-
+    call, acall = twins(_call)
     return StructuredTool.from_function(
         call,
         acall,

@@ -25,6 +25,7 @@ from langchain_core.runnables.config import (
 )
 
 from langgraph_memory.models import TAG_MEMORY
+from langgraph_memory.twins import Either
 
 _Run = CallbackManagerForChainRun | AsyncCallbackManagerForChainRun
 
@@ -43,37 +44,27 @@ class Trace:
         self._run: Any = None
         self._token: Token[RunnableConfig | None] | None = None
 
-    def start(self) -> None:
+    async def start(self) -> None:
         """Begin."""
         if (config := _traced_config()) is not None:
-            manager = get_callback_manager_for_config(config)
-            manager.add_tags([TAG_MEMORY], inherit=False)
-            self._enter(config, manager.on_chain_start(None, {}, name=self._name))
+            await Either(self._start, self._astart, config)
 
-    async def astart(self) -> None:
-        """Async form of `start`."""
-        if (config := _traced_config()) is not None:
-            manager = get_async_callback_manager_for_config(config)
-            manager.add_tags([TAG_MEMORY], inherit=False)
-            self._enter(config, await manager.on_chain_start(None, {}, name=self._name))
-
-    def end(self, outputs: Mapping[str, Any], error: BaseException | None) -> None:
+    async def end(self, outputs: Mapping[str, Any], error: BaseException | None) -> None:
         """End, with what tracers show of what came of it, or with an error."""
-        if self._run is not None:
+        if (run := self._run) is not None:
             self._leave()
-            if error is None:
-                self._run.on_chain_end(dict(outputs))
-            else:
-                self._run.on_chain_error(error)
+            end = run.on_chain_end if error is None else run.on_chain_error
+            await Either(end, end, dict(outputs) if error is None else error)
 
-    async def aend(self, outputs: Mapping[str, Any], error: BaseException | None) -> None:
-        """Async form of `end`."""
-        if self._run is not None:
-            self._leave()
-            if error is None:
-                await self._run.on_chain_end(dict(outputs))
-            else:
-                await self._run.on_chain_error(error)
+    def _start(self, config: RunnableConfig) -> None:
+        manager = get_callback_manager_for_config(config)
+        manager.add_tags([TAG_MEMORY], inherit=False)
+        self._enter(config, manager.on_chain_start(None, {}, name=self._name))
+
+    async def _astart(self, config: RunnableConfig) -> None:
+        manager = get_async_callback_manager_for_config(config)
+        manager.add_tags([TAG_MEMORY], inherit=False)
+        self._enter(config, await manager.on_chain_start(None, {}, name=self._name))
 
     def _enter(self, config: RunnableConfig, run: _Run) -> None:
         self._run = run

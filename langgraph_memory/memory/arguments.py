@@ -194,7 +194,7 @@ def document(
     return Replacement(row, chunks)
 
 
-def thread_of(user: str, thread_id: str | None) -> tuple[Owner, str | None]:
+def thread_arguments(user: str, thread_id: str | None) -> tuple[Owner, str | None]:
     """Return whose messages to look through, and of which thread."""
     return writer(user), None if thread_id is None else check_thread_id(thread_id)
 
@@ -211,7 +211,7 @@ def consolidated(user: object, project: object, agent: object, max_notes: object
     return next(iter(owners), None)
 
 
-def unreflected(user: str, since: datetime | None) -> tuple[Owner, datetime | None]:
+def reflect_arguments(user: str, since: datetime | None) -> tuple[Owner, datetime | None]:
     """Return whose episodes to look at, and from when on."""
     return writer(user), None if since is None else as_utc(since, "since=")
 
@@ -308,7 +308,7 @@ def choice(
     )
 
 
-def forgotten(
+def forget_arguments(
     id: str | None,
     text: str | None,
     source: str | Path | None,

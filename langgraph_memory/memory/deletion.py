@@ -11,7 +11,7 @@ from langgraph.store.base import ListNamespacesOp, MatchCondition, PutOp
 from langgraph_memory.errors import StoreError
 from langgraph_memory.messages import forget_item_ops
 from langgraph_memory.records import ROOT, Owner, Receipt, encode_label
-from langgraph_memory.store import ALL, Namespace, every_item_op, forgotten
+from langgraph_memory.store import ALL, Namespace, every_item_op, forgotten_namespace
 
 _MOST_DELETIONS = 5  # of one item: a document that is being added may write it again
 
@@ -40,7 +40,7 @@ class Deletion:
         """Return the operations that bring all items of the namespaces that were listed."""
         # A store may take a label for a pattern, and list what is another owner's.
         own = [tuple(ns) for ns in listed if tuple(ns[: len(self._root)]) == self._root]
-        self.namespaces = [ns for ns in own if self._whole or ns[-1] != forgotten(ns)[-1]]
+        self.namespaces = [ns for ns in own if self._whole or ns[-1] != forgotten_namespace(ns)[-1]]
         return [every_item_op(namespace) for namespace in self.namespaces]
 
     def items(self, results: Sequence[Any]) -> list[Any]:
@@ -71,8 +71,12 @@ class Deletion:
     @property
     def receipt(self) -> Receipt:
         """What was deleted."""
-        marks = [key for namespace, key in self._deleted if namespace[-1] == forgotten(())[-1]]
-        records = [address for address in self._deleted if address[0][-1] != forgotten(())[-1]]
+        marks = [
+            key for namespace, key in self._deleted if namespace[-1] == forgotten_namespace(())[-1]
+        ]
+        records = [
+            address for address in self._deleted if address[0][-1] != forgotten_namespace(())[-1]
+        ]
         counts = Counter(namespace[-1] for namespace, _ in records)
         if marks:
             counts["mark"] = len(marks)

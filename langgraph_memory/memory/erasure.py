@@ -29,7 +29,7 @@ from langgraph_memory.store import (
     NewestOp,
     Overwritten,
     Sought,
-    forgotten,
+    forgotten_namespace,
     forms_of,
     lying_in,
     pieces_of_text,
@@ -102,7 +102,9 @@ class Erasure:
         """Return the operations that keep digests of messages, and of what was forgotten."""
         said = owner.namespace("message")
         keys = {
-            item.key: None for item in items if tuple(item.namespace) in (said, forgotten(said))
+            item.key: None
+            for item in items
+            if tuple(item.namespace) in (said, forgotten_namespace(said))
         }
         self.marks += len(keys)
         return erased_mark_ops(salt, owner, keys)
@@ -167,7 +169,7 @@ EVERYBODY = ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), limit=ALL)
 def namespaces_of(owner: Owner, deletion: Deletion) -> list[Namespace]:
     """Return where something of an owner may be: also what a store does not list."""
     usual: list[Namespace] = [owner.namespace(type) for type in RECORD_TYPES]
-    marks = [forgotten(owner.namespace("message"))]
+    marks = [forgotten_namespace(owner.namespace("message"))]
     return list(dict.fromkeys([*usual, *marks, *deletion.namespaces]))
 
 

@@ -57,7 +57,9 @@ class Forgetting(Verbs):
         Returns:
             What was deleted; empty if there was nothing. `also` names what still says it.
         """
-        text, source = arguments.forgotten(id, text, source, everything, sources, self.redact)
+        text, source = arguments.forget_arguments(
+            id, text, source, everything, sources, self.redact
+        )
         owner = writer(user, project, agent)
         if everything:
             await blocking(self._forget_waiting, owner)
@@ -69,7 +71,7 @@ class Forgetting(Verbs):
             namespaces = _looked_through(owner, user)
             results = await self._batch(all_ops(namespaces))
             records = read_records(namespaces, results)
-            gone, also = retelling.forgotten(owner, records, (id, text, source), sources)
+            gone, also = retelling.with_retellings(owner, records, (id, text, source), sources)
             await self._write(forget_ops(gone))
         return receipt(gone, also)
 

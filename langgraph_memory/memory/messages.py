@@ -32,8 +32,8 @@ from langgraph_memory.messages import (
     unexpired,
 )
 from langgraph_memory.notes import (
-    Batch,
     Extracted,
+    MessageBatch,
     Processed,
     Thread,
     change_ops,
@@ -173,7 +173,7 @@ class Turns(Episodes):
             ConfigurationError: If there is no model, or none of its name.
         """
         _ = self._chat
-        owner, thread = arguments.thread_of(user, thread_id)
+        owner, thread = arguments.thread_arguments(user, thread_id)
         changes: list[Change] = []
         for waiting in await self._threads(owner, thread):
             async with THREAD_LOCKS.hold((owner, waiting.thread_id)):
@@ -226,7 +226,7 @@ class Turns(Episodes):
         """Return a thread, if there is something to do in it."""
         return next(iter(await self._threads(owner, thread_id)), None)
 
-    async def _process(self, batch: Batch) -> Processed:
+    async def _process(self, batch: MessageBatch) -> Processed:
         """Extract the notes of a batch and write them, with the record that it is done."""
         how = self.extracting
         asked = await self._chat.ask(

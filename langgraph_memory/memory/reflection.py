@@ -55,7 +55,7 @@ class Reflecting(Verbs):
             ConfigurationError: If there is no model, or none of its name.
         """
         _ = self._chat
-        owner, moment = arguments.unreflected(user, since)
+        owner, moment = arguments.reflect_arguments(user, since)
         changes: list[Change] = []
         async with THREAD_LOCKS.hold(_lock(owner)):
             for episodes in reflection_batches(await self._unreflected(owner, moment)):

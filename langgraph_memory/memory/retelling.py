@@ -73,7 +73,7 @@ def retold(gone: Sequence[Record], left: Iterable[Record]) -> list[Also]:
 _ORDER: Sequence[Tie] = ("source", "same", "drawn")
 
 
-def forgotten(
+def with_retellings(
     owner: Owner, records: Sequence[Record], named: Named, sources: bool
 ) -> tuple[list[Record], list[Also]]:
     """Return what is deleted, and what is not and says it still.

@@ -1,17 +1,5 @@
 """Messages of LangChain as records, and back: content, log, retention, replies."""
 
-from langgraph_memory.messages.erased_marks import (
-    ERASED,
-    erased_delete_ops,
-    erased_ids,
-    erased_mark_ops,
-    erased_namespace_of,
-    erased_read_ops,
-    new_salt,
-    salt_of,
-    salt_op,
-)
-from langgraph_memory.messages.kept_marks import Mark, Marks, Place
 from langgraph_memory.messages.kinds import asks_to_do, forms
 from langgraph_memory.messages.langchain import (
     MARK,
@@ -21,6 +9,7 @@ from langgraph_memory.messages.langchain import (
     calls_before,
     check_inject,
     current_turn,
+    field_of,
     injected,
     is_handoff_back,
     is_said,
@@ -37,26 +26,31 @@ from langgraph_memory.messages.langchain import (
     with_new_messages,
     without_block,
 )
-from langgraph_memory.messages.log import Log
-from langgraph_memory.messages.orders import names_order
-from langgraph_memory.messages.reply_stream import ReplyStream
-from langgraph_memory.messages.retention import (
+from langgraph_memory.messages.log import Log, Mark, Marks, Place
+from langgraph_memory.messages.storage import (
+    ERASED,
     check_retention,
     check_store,
+    erased_delete_ops,
+    erased_ids,
+    erased_mark_ops,
+    erased_namespace_of,
+    erased_read_ops,
     expiry_of_now,
-    message_ops,
-    unexpired,
-)
-from langgraph_memory.messages.state import field_of
-from langgraph_memory.messages.storage import (
     forget_item_ops,
     forget_ops,
     mark_read_ops,
     message_ids,
+    message_ops,
+    new_salt,
     on_request,
     retire_ops,
+    salt_of,
+    salt_op,
+    unexpired,
 )
 from langgraph_memory.messages.structured_reply import (
+    ReplyStream,
     SavingReply,
     Taken,
     structured_in,

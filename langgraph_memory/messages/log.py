@@ -4,25 +4,125 @@ A message is known by its own id. Logged again with another text it was edited: 
 new text, and keeps its place and its time. In another thread of the same user, the same id with the
 same text is a copy, as in a thread that was forked from the first, and is not written again; with
 another text it is what was said there.
+
+A turn looks up what is new in its thread and no more: a `Mark` says what of the thread is known to
+be kept. It lies in the memory of one process, and nothing depends on it: where there is none, as
+after a restart, or where it does not hold any more, all of the thread is looked up, once. It holds
+as long as the store has the last message that it speaks of, and nobody else has changed what was
+kept: `Log` sees to both in the read that it does anyway.
 """
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.store.base import GetOp
 
-from langgraph_memory.messages.kept_marks import NOTHING, Mark, Prints, print_of, unknown
-from langgraph_memory.messages.langchain import is_said, text_of, with_ids
+from langgraph_memory.messages.langchain import MARK, is_said, text_of, with_ids
+from langgraph_memory.messages.storage import message_ids
 from langgraph_memory.records import Message, Owner, parse_time
 from langgraph_memory.redaction import Redact, redacted_blocks
-from langgraph_memory.store import edits_in, edits_read_op, forgotten, get_op, sound_or_none
+from langgraph_memory.store import (
+    edits_in,
+    edits_read_op,
+    forgotten_namespace,
+    get_op,
+    sound_or_none,
+)
 from langgraph_memory.text import replace_surrogates
+
+MAX_MESSAGES = 200_000
+"""Of so many messages something is known, at some 200 bytes each; the threads that were used least
+recently are forgotten first."""
+
+_MEANING = (MARK, "lc_source", "audio")  # the `additional_kwargs` that `text_of` and `is_said` read
+
+Prints = Mapping[str, int]
+"""By the ids of messages, what they say as a number."""
+
+
+def print_of(message: BaseMessage) -> int:
+    """Return a number for what a message says: 64 bits, the same for the same in one process."""
+    content, kwargs = message.content, message.additional_kwargs
+    if kwargs and any(name in kwargs for name in _MEANING):
+        return hash(repr((content, [kwargs.get(name) for name in _MEANING])))
+    return hash(content) if isinstance(content, str) else hash(repr(content))
+
+
+def unknown(messages: Sequence[BaseMessage], known: Prints) -> list[tuple[int, BaseMessage]]:
+    """Return the messages that say something else than is known of them, each with its place.
+
+    Of several with one id the last counts. Of one without an id nothing is known.
+    """
+    # Inlined for the most usual ones: at each turn, this is done with all of a state.
+    new = [
+        (place, message)
+        for place, message in enumerate(messages)
+        if known.get(message.id or "")
+        != (
+            hash(content)
+            if type(content := message.content) is str and not message.additional_kwargs
+            else print_of(message)
+        )
+    ]
+    first = new[0][0] if new else len(messages)
+    last = {message.id: place for place, message in enumerate(messages[first:], first)}
+    return [(place, message) for place, message in new if last[message.id] == place]
+
+
+class Mark(NamedTuple):
+    """What is known to be kept of a thread."""
+
+    prints: Prints
+    last: str | None
+    """The id of the latest message of which the store has something."""
+    edits: str | None
+    """The name of the owner's latest edit; `None` if there was none."""
+
+
+NOTHING = Mark({}, None, None)
+"""The mark of a thread of which nothing is known."""
+
+
+class Place(NamedTuple):
+    """A thread in a store."""
+
+    store: int
+    """Its `id`. Another store may get the same one later; a mark is checked against what it has."""
+    owner: Owner
+    thread_id: str
+
+
+class Marks:
+    """The marks of the threads that were used last. Safe to call from several threads."""
+
+    def __init__(self, max_messages: int = MAX_MESSAGES) -> None:
+        self._max_messages = max_messages
+        self._messages = 0
+        self._marks: dict[Place, Mark] = {}  # the least recently used first
+        self._lock = threading.Lock()
+
+    def get(self, place: Place) -> Mark:
+        """Return the mark of a thread."""
+        return self._marks.get(place, NOTHING)
+
+    def put(self, place: Place, mark: Mark) -> None:
+        """Set the mark of a thread."""
+        with self._lock:
+            self._drop(place)
+            self._marks[place] = mark
+            self._messages += len(mark.prints)
+            while self._messages > self._max_messages:
+                self._drop(next(iter(self._marks)))
+
+    def _drop(self, place: Place) -> None:
+        self._messages -= len(self._marks.pop(place, NOTHING).prints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +248,14 @@ class Log:
         namespace = self.owner.namespace("message")
         for id in self._ids(message_id):
             yield get_op(namespace, id)
-            yield get_op(forgotten(namespace), id)
+            yield get_op(forgotten_namespace(namespace), id)
 
     def _of_last(self, found: Sequence[Any]) -> Sequence[Any]:
         """Return the answers that tell of the last message that the mark knows."""
         return () if self.mark.last is None else found[1 : 1 + 2 * len(self._ids(self.mark.last))]
 
     def _ids(self, message_id: str) -> list[str]:
-        """Return the ids that a message's record may have, that of its thread alone first."""
-        own = Message.id_in(self.thread_id, message_id)
-        return list(dict.fromkeys((own, Message.id_of(self.thread_id, message_id))))
+        return message_ids(self.thread_id, message_id)
 
     def _place_of(
         self, message: BaseMessage, places: Sequence[_Place], redact: Redact

@@ -1,18 +1,21 @@
 """Replies that say themselves what is worth keeping: the model proposes, the code decides.
 
-Here is what such a reply looks like and where it is found; how it may be written is in
-`reply_forms`, and which of its proposals are kept is decided in `proposals`. What the model reads
-is the docstring and the field descriptions of `SavingReply`, and its instructions.
+Here is what such a reply looks like, where it is found, how it may be written, and how its text is
+shown while it streams; which of its proposals are kept is decided in `notes/proposal_filter`. What
+the model reads is the docstring and the field descriptions of `SavingReply`, and its instructions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
     BaseMessage,
     RemoveMessage,
     ToolMessage,
@@ -21,15 +24,9 @@ from langchain_core.messages import (
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from langgraph_memory.messages.langchain import current_turn, text_of
-from langgraph_memory.messages.reply_json import (
-    TOOL,
-    Reply,
-    read_reply,
-    repaired_reply,
-    reply_in_text,
-)
-from langgraph_memory.messages.state import field_of
+from langgraph_memory.messages.langchain import current_turn, field_of, text_of
+from langgraph_memory.models import DECODER, repaired, without_thoughts
+from langgraph_memory.text import replace_surrogates
 
 _INSTRUCTIONS = """\
 Answer with one JSON object and nothing else:
@@ -157,7 +154,7 @@ def _reply_in(answer: AIMessage, given: Iterable[object]) -> Reply | None:
 
 def _is_ours(tool: str | None, reply: Reply | None) -> bool:
     """Whether a reply came by our tool; one of a class derived from ours has both fields."""
-    return reply is not None and (tool == TOOL or reply.complete)
+    return reply is not None and (tool == SavingReply.__name__ or reply.complete)
 
 
 def _plain(answer: AIMessage, text: str) -> AIMessage:
@@ -178,3 +175,162 @@ def _plain(answer: AIMessage, text: str) -> AIMessage:
         }
     )
     return plain
+
+
+# -- how a reply is written: an object, or JSON however broken -------------------------------------
+
+
+_FENCE = re.compile(r"```\w*")
+_OBJECT = re.compile(r"""\{\s*["'“]?\w+["'”]?\s*[:：]""")
+_LIST = re.compile(r"""\s*\[\s*["'“]""")
+_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,4})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a structured reply says, before anything of it is judged."""
+
+    text: str
+    proposed: tuple[object, ...]
+    complete: bool
+    """Whether it has both fields, and not `reply` alone."""
+
+
+def read_reply(value: object) -> Reply | None:
+    """Return the reply that an object is, if it is one."""
+    if isinstance(value, BaseModel):
+        value = dict(value)
+    if isinstance(value, Mapping) and value.get("name") == SavingReply.__name__:
+        value = value.get("arguments") or value.get("parameters")  # a tool call, written as text
+    if not isinstance(value, Mapping):
+        return None
+    text = value.get("reply")
+    if not isinstance(text, str) or not text.strip():
+        return None
+    complete = "save_to_memory" in value
+    return Reply(replace_surrogates(text), _proposals(value.get("save_to_memory")), complete)
+
+
+def reply_in_text(text: str) -> Reply | None:
+    """Return the reply that stands in a text as JSON, however broken.
+
+    Where other words stand around it, it has to have both fields: an example in JSON that somebody
+    asked for is no reply.
+    """
+    if not text.lstrip().startswith(("{", "```")):
+        text = without_thoughts(text)
+    position = 0
+    while match := _OBJECT.search(text, position):
+        reply, position = _reply_at(text, match.start())
+        if reply is None:
+            continue
+        around = text[: match.start()] + text[position:]
+        if reply.complete or not _FENCE.sub("", around).strip():
+            return reply
+    return None
+
+
+def repaired_reply(text: str) -> Reply | None:
+    """Return the reply that broken JSON was meant to be, without a note that was cut off."""
+    value = repaired(text)
+    objects = value if isinstance(value, list) else [value]
+    reply = next((found for each in objects if (found := read_reply(each)) is not None), None)
+    if reply is None or not reply.proposed or not isinstance(reply.proposed[-1], str):
+        return reply
+    written, end = text.rstrip("` \n\t"), reply.proposed[-1].strip()[-10:]
+    cut_off = written.endswith(end) or _HALF_ESCAPE.search(written)
+    return replace(reply, proposed=reply.proposed[:-1]) if cut_off else reply
+
+
+def _reply_at(text: str, start: int) -> tuple[Reply | None, int]:
+    """Return the reply that begins at a place, and where it ends."""
+    try:
+        value, end = DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return repaired_reply(text[start:]), len(text)
+    return read_reply(value), end
+
+
+def _proposals(value: object) -> tuple[object, ...]:
+    if isinstance(value, str) and _LIST.match(value):
+        value = repaired(value)  # small models write the list as a text
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+# -- a reply while it streams ----------------------------------------------------------------------
+
+
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_OPENINGS = tuple(
+    f'{fence}{{"{name}":' for fence in ("", "```", "```json") for name in SavingReply.model_fields
+)
+_MAYBE = (*_OPENINGS, "<think>", "<thinking>")
+_REPLY = re.compile(r'(?<!\\)"reply"\s*:\s*"((?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])*)')
+_HALF_PAIR = re.compile("[\ud800-\udbff]\\Z")
+
+
+class ReplyStream:
+    """Turns what `stream_mode="messages"` brings into what the user reads, token by token.
+
+    One is for one run. Text that is no structured reply passes through.
+
+    Example:
+        >>> from langchain_core.messages import AIMessageChunk
+        >>> tokens = ['{"reply": "Hi', ', 小明!"', ', "save_to_memory": ["用户叫', '小明"]}']
+        >>> stream = ReplyStream()
+        >>> [stream.feed(AIMessageChunk(token, id="1")) for token in tokens]
+        ['Hi', ', 小明!', '', '']
+    """
+
+    def __init__(self) -> None:
+        self._answers: dict[str | None, _Answer] = {}
+
+    def feed(self, message: BaseMessage) -> str:
+        """Return what to show for the next message or chunk of one; mostly a few characters."""
+        if not isinstance(message, AIMessage):
+            return ""
+        if not isinstance(message, AIMessageChunk):
+            return self._whole(message)
+        answer = self._answers.setdefault(message.id, _Answer())
+        answer.written += message.text
+        for call in message.tool_call_chunks:
+            answer.tool = call["name"] or answer.tool
+            if answer.tool == SavingReply.__name__:
+                answer.written += call["args"] or ""
+        reply = _reply_so_far(answer.written)
+        new, answer.shown = reply[len(answer.shown) :], reply
+        return new
+
+    def _whole(self, message: AIMessage) -> str:
+        """Return the text of a message, unless it was shown: nodes make one of what streamed."""
+        [plain] = take_proposal([message]).messages
+        text = str(plain.text)
+        shown = any(text.strip() == answer.shown.strip() for answer in self._answers.values())
+        return "" if shown else text
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One message, as far as it came."""
+
+    written: str = ""
+    shown: str = ""
+    tool: str | None = None
+
+
+def _reply_so_far(written: str) -> str:
+    spoken = _THOUGHT.sub("", written)
+    if spoken.lstrip().startswith("<think"):
+        return ""
+    compact = re.sub(r"\s", "", spoken[:200])
+    if any(opening.startswith(compact) for opening in _MAYBE):
+        return ""  # it may become JSON
+    if not compact.startswith(_OPENINGS):
+        return spoken
+    match = _REPLY.search(spoken)
+    if match is None:
+        return ""
+    reply: str = json.loads(f'"{match[1]}"', strict=False)
+    return replace_surrogates(_HALF_PAIR.sub("", reply))

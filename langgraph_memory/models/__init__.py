@@ -14,6 +14,7 @@ from langgraph_memory.models.embedder import (
     seeded_vector,
 )
 from langgraph_memory.models.json_answers import (
+    DECODER,
     UnreadableAnswer,
     items_of,
     repaired,

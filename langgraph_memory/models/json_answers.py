@@ -1,4 +1,4 @@
-"""What a model meant to answer: JSON out of whatever it wrote. Pure.
+"""What a model meant to answer: JSON out of whatever it wrote, the only place that mends it. Pure.
 
 Read are the arguments of tool calls, broken ones too, and texts: with thoughts, fences and prose
 around the JSON, cut off, badly escaped, several values one after the other. What was cut off in the
@@ -18,7 +18,9 @@ from pydantic import BaseModel
 
 CUT_OFF = "the answer was cut off; its last item is left out"
 
-_DECODER = json.JSONDecoder(strict=False)  # models put plain line breaks into strings
+DECODER = json.JSONDecoder(strict=False)
+"""Of JSON as models write it: with plain line breaks in its texts."""
+
 _READ_CHARACTERS = 100_000
 _REPAIRED_CHARACTERS = 16_000  # takes up to 1.6 s, which grows with the square
 # It asserts what not every text keeps to, such as a fence inside a broken string.
@@ -116,7 +118,7 @@ def _parsed(text: str, key: str) -> tuple[list[Any], bool]:
     items: list[Any] = []
     while _BEGINNING.match(text):
         try:
-            value, end = _DECODER.raw_decode(text)
+            value, end = DECODER.raw_decode(text)
         except ValueError:
             mended = repaired(text)
             if mended is None:
@@ -135,7 +137,7 @@ def _whole_items(text: str, key: str) -> list[Any]:
         if beginning.start() < end:
             continue
         try:
-            value, after = _DECODER.raw_decode(text, beginning.start())
+            value, after = DECODER.raw_decode(text, beginning.start())
         except ValueError:
             continue
         if key in value:

@@ -6,7 +6,6 @@ from langgraph_memory.notes.consolidation import (
     merge_writes,
     remaining,
 )
-from langgraph_memory.notes.duplicates import compared_words, same_words
 from langgraph_memory.notes.extraction import (
     Accept,
     Candidate,
@@ -24,9 +23,8 @@ from langgraph_memory.notes.extraction_batch import (
     Processed,
     Settled,
     last_of_each,
-    total,
 )
-from langgraph_memory.notes.extraction_queue import Batch, Thread, queue, queue_ops
+from langgraph_memory.notes.extraction_queue import MessageBatch, Thread, queue, queue_ops
 from langgraph_memory.notes.history import (
     Decision,
     approved,
@@ -51,9 +49,15 @@ from langgraph_memory.notes.pair_comparison import (
     comparison_request,
     pair_verdicts,
 )
-from langgraph_memory.notes.proposal_filter import Refused, proposed_text, worth_keeping
+from langgraph_memory.notes.proposal_filter import Refused, drawn_text, worth_keeping
 from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
-from langgraph_memory.notes.similarity import WITHOUT_MEANING, SimilarityThreshold, threshold_of
+from langgraph_memory.notes.similarity import (
+    WITHOUT_MEANING,
+    SimilarityThreshold,
+    compared_words,
+    same_words,
+    threshold_of,
+)
 from langgraph_memory.notes.storage import (
     change_ops,
     edit_ops,

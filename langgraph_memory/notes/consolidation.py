@@ -9,15 +9,21 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
+from types import MappingProxyType
 
-from langgraph_memory.notes.duplicates import are_apart, best_first, repeated, same_words
 from langgraph_memory.notes.history import archived, taken_apart
 from langgraph_memory.notes.model_merge import Merge
 from langgraph_memory.notes.reconciliation import recorded, retired
+from langgraph_memory.notes.similarity import (
+    compared_words,
+    same_words,
+    slot_name,
+    without_end,
+)
 from langgraph_memory.records import Change, Note, is_kept_anyway, normalise, united
 from langgraph_memory.retrieval import recency
 
@@ -45,7 +51,7 @@ FADING = Fading()
 
 _TOGETHER = 200  # changes written at once: others wait for so long at most
 
-Batch = Sequence[Change]
+ChangeBatch = Sequence[Change]
 """Changes that belong together: the note that is kept, then those that it takes the place of."""
 
 
@@ -55,7 +61,7 @@ def consolidation_batches(
     max_notes: int,
     merges: Sequence[Merge] = (),
     fading: Fading = FADING,
-) -> list[Batch]:
+) -> list[ChangeBatch]:
     """Decide what becomes of an owner's notes.
 
     Args:
@@ -91,7 +97,7 @@ def _begun(notes: Iterable[Note], now: datetime) -> _Work:
     return work
 
 
-def merge_writes(batches: Iterable[Batch]) -> Iterator[Batch]:
+def merge_writes(batches: Iterable[ChangeBatch]) -> Iterator[ChangeBatch]:
     """Yield the changes of batches in order, in so few writes that none changes a record twice."""
     write: list[Change] = []
     ids: set[str] = set()
@@ -106,7 +112,7 @@ def merge_writes(batches: Iterable[Batch]) -> Iterator[Batch]:
         yield write
 
 
-def left(notes: Iterable[Note], batches: Iterable[Batch]) -> int:
+def left(notes: Iterable[Note], batches: Iterable[ChangeBatch]) -> int:
     """Return how many notes are active once changes are applied."""
     changed = [change.record for batch in batches for change in batch]
     after = {note.id: note for note in (*notes, *changed)}
@@ -172,10 +178,96 @@ def _moment(note: Note) -> datetime:
     return note.created_at if note.version == 1 else note.valid_from
 
 
+# -- which notes say the same --------------------------------------------------------------------
+
+
+def best_first(notes: Iterable[Note]) -> list[Note]:
+    """Return notes by which of them is to be kept: what is pinned or critical, then the user's own.
+
+    Then the longest, the most important, the newest. It decides about text and id alone: a note
+    that others are merged into is as important as any of them.
+    """
+    return sorted(notes, key=_goodness, reverse=True)
+
+
+Apart = Mapping[str, Set[str]]
+"""By notes' ids: two that share anything here are not to be one."""
+
+
+def are_apart(note: Note, other: Note, apart: Apart) -> bool:
+    """Whether two notes are to stay two, whatever they say."""
+    return not apart.get(note.id, frozenset()).isdisjoint(apart.get(other.id, ()))
+
+
+def repeated(notes: Iterable[Note], apart: Apart = MappingProxyType({})) -> Iterator[list[Note]]:
+    """Yield the groups of two and more notes that say the same, in each the best note first.
+
+    Each of a group says what its best says, compared with it directly: there are no chains. So
+    what is best in its group is like none of the others, and looking again finds nothing. What is
+    pinned or critical is nowhere but best, and the words of an assistant do not take the place of a
+    user's.
+
+    Args:
+        notes: Active notes of one owner.
+        apart: Which of them are to stay apart.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from langgraph_memory.records.owners import Owner
+        >>> def note(text):
+        ...     now, ana = datetime.now(UTC), Owner("user", "ana")
+        ...     return Note(
+        ...         id=text, owner=ana, text=text, created_at=now, updated_at=now, valid_from=now
+        ...     )
+        >>> said = ["Has a dog.", "The user has a dog", "Has a dog called Bruno.", "Has no dog."]
+        >>> [[each.text for each in group] for group in repeated(map(note, said))]
+        [['The user has a dog', 'Has a dog.']]
+    """
+    groups: list[_Group] = []
+    found: dict[Hashable, list[_Group]] = {}
+    for note in best_first(notes):
+        about = (note.kind, note.valid_until)
+        keys = ((about, without_end(note.text)), (about, compared_words(note.text)))
+        near = (group for key in keys for group in found.get(key, ()))
+        group = next((group for group in near if group.takes(note, apart)), None)
+        if group is not None:
+            group.add(note)
+            continue
+        groups.append(_Group([note], slot_name(note)))
+        for key in keys:
+            found.setdefault(key, []).append(groups[-1])
+    yield from (group.notes for group in groups if len(group.notes) > 1)
+
+
+@dataclass(slots=True)
+class _Group:
+    notes: list[Note]
+    slot: str | None
+
+    def takes(self, note: Note, apart: Apart) -> bool:
+        if is_kept_anyway(note):
+            return False
+        slot = slot_name(note)
+        fits = None in (self.slot, slot) or self.slot == slot
+        if note.id in apart and any(are_apart(note, each, apart) for each in self.notes):
+            return False
+        return fits and self.notes[0].said_by in ("user", note.said_by)
+
+    def add(self, note: Note) -> None:
+        self.notes.append(note)
+        self.slot = self.slot or slot_name(note)
+
+
+def _goodness(note: Note) -> tuple[object, ...]:
+    by_user, length = note.said_by == "user", len(compared_words(note.text))
+    worth = (note.pinned, note.importance, len(note.text), note.updated_at)
+    return (is_kept_anyway(note), by_user, length, *worth, note.id)
+
+
 # -- merging -------------------------------------------------------------------------------------
 
 
-def merged_notes(notes: Sequence[Note], now: datetime, text: str | None = None) -> Batch:
+def merged_notes(notes: Sequence[Note], now: datetime, text: str | None = None) -> ChangeBatch:
     """Decide how notes that say the same become one.
 
     The best of them stays, with the sources and mentions of all; the others give way to it, and
@@ -219,7 +311,7 @@ class _Work:
         self.notes = {note.id: note for note in every if note.status == "active"}
         self.apart = taken_apart(every)
         self.now = now
-        self.batches: list[Batch] = []
+        self.batches: list[ChangeBatch] = []
 
     def put_away(self, notes: Iterable[Note], reason: str) -> None:
         for note in notes:
@@ -236,7 +328,7 @@ class _Work:
         notes = [note for note in current if note is not None]
         if any(are_apart(one, other, self.apart) for one, other in combinations(notes, 2)):
             return
-        if list(map(_told, notes)) != list(map(_told, merge.notes)):
+        if list(map(_as_judged, notes)) != list(map(_as_judged, merge.notes)):
             return
         best, *others = best_first(notes)
         if not is_kept_anyway(best):
@@ -244,7 +336,7 @@ class _Work:
         elif same_words(merge.text, best.text) and not any(map(is_kept_anyway, others)):
             self._apply(merged_notes([best, *others], self.now))
 
-    def _apply(self, batch: Batch) -> None:
+    def _apply(self, batch: ChangeBatch) -> None:
         self.batches.append(batch)
         for change in batch:
             note = change.record
@@ -254,6 +346,6 @@ class _Work:
                 self.notes.pop(note.id, None)
 
 
-def _told(note: Note) -> tuple[object, ...]:
+def _as_judged(note: Note) -> tuple[object, ...]:
     """Return what an answer about a note depends on."""
     return (note.id, note.version, note.text, note.kind, note.slot, note.valid_until)

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.models import EXTRACTION, escaped, items_of
-from langgraph_memory.notes.proposal_filter import proposed_text
+from langgraph_memory.notes.proposal_filter import drawn_text, proposed_aliases
 from langgraph_memory.records import (
     KINDS,
     Kind,
@@ -29,7 +29,6 @@ from langgraph_memory.records import (
     Speaker,
     long_date,
     normalise,
-    proposed,
     united,
 )
 from langgraph_memory.redaction import Redact, no_redaction
@@ -107,9 +106,9 @@ def extraction_request(
     zone = zone_of(time_zone)
     parts = []
     if earlier:
-        before = "\n".join(_shown(message, zone, "") for message in earlier)
+        before = "\n".join(_format_message(message, zone, "") for message in earlier)
         parts.append(f"<earlier>\n{before}\n</earlier>\nOnly for understanding: no notes of it.\n")
-    parts += [_shown(message, zone, f' n="{i}"') for i, message in enumerate(messages, 1)]
+    parts += [_format_message(message, zone, f' n="{i}"') for i, message in enumerate(messages, 1)]
     parts.append(f"\nThe notes of messages 1 to {len(messages)}, if any. Times are in {time_zone}.")
     if any(has_han(message.text) for message in messages if message.role == "user"):
         parts.append("用户说中文的地方，笔记也用中文写。")
@@ -205,7 +204,7 @@ def zone_of(name: str) -> tzinfo:
         ) from error
 
 
-def _shown(message: Message, zone: tzinfo, number: str) -> str:
+def _format_message(message: Message, zone: tzinfo, number: str) -> str:
     said = f"{message.created_at.astimezone(zone):%Y-%m-%d %A %H:%M}"
     speaker = message.speaker if message.speaker != message.role else ""
     quoted = escaped(speaker).replace('"', "&quot;")
@@ -224,7 +223,7 @@ def _candidate(
 ) -> Candidate | str:
     """Return an item as a candidate, or what is wrong with it."""
     fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {"text": item}
-    text, problem = proposed_text(fields.get("text"), redact)
+    text, problem = drawn_text(fields.get("text"), redact)
     if problem:
         return problem
     if isinstance(item, Mapping):
@@ -254,7 +253,7 @@ def _candidate(
         valid_from=starts,
         valid_until=over if over is not None and over > starts else None,
         sources=(source.id,),
-        aliases=proposed(fields.get("aliases"), [text, slot or "", quote], redact),
+        aliases=proposed_aliases(fields.get("aliases"), [text, slot or "", quote], redact),
     )
 
 

@@ -1,14 +1,14 @@
 """From what was said to notes: what a batch asks of the store, and what becomes of the answers.
 
 No I/O of its own. A batch is looked through by a model (`extraction`); its candidates are compared
-with each other and with the notes that are there (`reconcile`), the model is asked about those that
-their words do not settle (`rulings`), and all that follows is one batch of writes. Its last is the
-record that says which messages are done.
+with each other and with the notes that are there (`reconciliation`), the model is asked about those
+that their words do not settle (`pair_comparison`), and all that follows is one batch of writes. Its
+last is the record that says which messages are done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar
@@ -19,11 +19,11 @@ from langgraph_memory.errors import ModelError
 from langgraph_memory.messages import retire_ops
 from langgraph_memory.models import ModelAnswer
 from langgraph_memory.notes.extraction import Accept, Candidate, admitted, candidates
-from langgraph_memory.notes.extraction_queue import Batch, queue
+from langgraph_memory.notes.extraction_queue import MessageBatch, queue
 from langgraph_memory.notes.pair_comparison import Pair, pairs
 from langgraph_memory.notes.reconciliation import (
     Neighbour,
-    Rulings,
+    Verdicts,
     candidate_ids,
     collapse,
     plan_batch,
@@ -70,13 +70,13 @@ class ExtractionSettings:
     time_zone: str
 
     def candidates(
-        self, batch: Batch, answer: object, redact: Redact
+        self, batch: MessageBatch, answer: object, redact: Redact
     ) -> tuple[list[Candidate], list[str]]:
         """Return the candidates of a model's answer, and what was wrong with it."""
         return candidates(answer, batch.messages, self.time_zone, redact)
 
     def draft(
-        self, batch: Batch, asked: ModelAnswer[tuple[list[Candidate], list[str]]]
+        self, batch: MessageBatch, asked: ModelAnswer[tuple[list[Candidate], list[str]]]
     ) -> ExtractionBatch:
         """Return the draft of what a model proposed and the caller's rules let through."""
         proposed, problems = asked.value
@@ -131,22 +131,22 @@ class ExtractionSettings:
         kept, refused = admitted(proposed, self.accept, self.min_importance)
         status: Status = "proposed" if self.review else "active"
         notes = tuple(collapse(_note(owner, candidate, now, status) for candidate in kept))
-        return ExtractionBatch(Batch(owner, "", ()), notes, {}, tuple(refused), self.review)
+        return ExtractionBatch(MessageBatch(owner, "", ()), notes, {}, tuple(refused), self.review)
 
 
 @dataclass(frozen=True, slots=True)
 class PairVerdicts:
     """What a model said of pairs of notes, if it was asked."""
 
-    rulings: Rulings = field(default_factory=dict)
+    verdicts: Verdicts = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, asked: ModelAnswer[tuple[Rulings, list[str]]]) -> PairVerdicts:
+    def of(cls, asked: ModelAnswer[tuple[Verdicts, list[str]]]) -> PairVerdicts:
         """Return what an answer says."""
-        ruled, problems = asked.value
-        return cls(ruled, tuple(problems), asked.usage)
+        verdicts, problems = asked.value
+        return cls(verdicts, tuple(problems), asked.usage)
 
     @classmethod
     def failed(cls, error: ModelError) -> PairVerdicts:
@@ -158,7 +158,7 @@ class PairVerdicts:
 class ExtractionBatch:
     """The notes that a batch would add, before they are compared with those that are there."""
 
-    batch: Batch
+    batch: MessageBatch
     notes: tuple[Note, ...]
     usage: Mapping[str, int]
     problems: tuple[str, ...]
@@ -170,7 +170,7 @@ class ExtractionBatch:
     @classmethod
     def of(
         cls,
-        batch: Batch,
+        batch: MessageBatch,
         candidates: Sequence[Candidate],
         usage: Mapping[str, int],
         problems: Sequence[str],
@@ -252,7 +252,7 @@ class ExtractionBatch:
     def settle(
         self,
         found: Mapping[Any, Any],
-        ruled: PairVerdicts,
+        compared: PairVerdicts,
         now: datetime,
         keep_messages: bool = True,
     ) -> Settled:
@@ -260,20 +260,42 @@ class ExtractionBatch:
 
         Args:
             found: What `queue_ops` of its thread, and `ops`, found.
-            ruled: What a model said of `pairs`.
+            compared: What a model said of `pairs`.
             now: The present moment.
             keep_messages: Whether the messages stay when this is done.
         """
-        usage = total(self.usage, ruled.usage)
         near, taken = self.neighbours(found)
         waiting = {m.id: m for t in queue(self.batch.owner, found) for m in t.messages}
         # Somebody else did the others meanwhile, or they were forgotten, or edited.
         processed = [m for m in self.batch.messages if _is_as_read(m, waiting.get(m.id))]
         ids = tuple(message.id for message in processed)
         left = [i for i, note in enumerate(self.notes) if set(note.sources) <= set(ids)]
-        changes = plan_batch(self.notes, near, taken, ruled.rulings, left)
-        problems = (*self.problems, *ruled.problems)
-        if not ids:
+        changes = plan_batch(self.notes, near, taken, compared.verdicts, left)
+        gone = [] if keep_messages else retire_ops(processed)
+        return self.settled(changes, ids, compared, now, between=gone)
+
+    def settled(
+        self,
+        changes: Sequence[Change],
+        ids: tuple[str, ...],
+        compared: PairVerdicts,
+        now: datetime,
+        *,
+        between: Iterable[PutOp] = (),
+        last: Iterable[PutOp] = (),
+    ) -> Settled:
+        """Return what is written: the notes, then the record that says what is done.
+
+        Args:
+            changes: Of the notes.
+            ids: Of the messages, or episodes, that are done.
+            compared: What a model said of pairs of notes.
+            now: The present moment.
+            between: What is written between the notes and the record.
+            last: What is written after it.
+        """
+        usage = _total(self.usage, compared.usage)
+        if not ids and not changes:
             return Settled((), [], usage)
         done = Extraction(
             id=Extraction.id_of(self.batch.thread_id, ids),
@@ -283,11 +305,10 @@ class ExtractionBatch:
             messages=ids,
             notes=tuple(dict.fromkeys(change.record.id for change in changes)),
             usage=usage,
-            problems=problems,
+            problems=(*self.problems, *compared.problems),
         )
-        gone = [] if keep_messages else retire_ops(processed)
-        ops = [*change_ops(changes), *gone, put_op(done)]
-        return Settled(tuple(changes), last_of_each(ops), usage)
+        written = last_of_each([*change_ops(changes), *between, put_op(done), *last])
+        return Settled(tuple(changes), written, usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +331,7 @@ def last_of_each(ops: Sequence[PutOp]) -> list[PutOp]:
     return list({(op.namespace, op.key): op for op in ops}.values())
 
 
-def total(*usages: Mapping[str, int]) -> dict[str, int]:
+def _total(*usages: Mapping[str, int]) -> dict[str, int]:
     """Return the sum of what several calls of models cost."""
     names = dict.fromkeys(name for usage in usages for name in usage)
     return {name: sum(usage.get(name, 0) for usage in usages) for name in names}

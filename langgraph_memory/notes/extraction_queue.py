@@ -26,7 +26,7 @@ _TYPES: tuple[RecordType, ...] = ("message", "extraction")
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class MessageBatch:
     """Messages of one thread that a model looks through at once."""
 
     owner: Owner
@@ -58,7 +58,7 @@ class Thread:
         """How many turns there are to do; an answer alone is one."""
         return len(self._turns())
 
-    def batch(self) -> Batch:
+    def batch(self) -> MessageBatch:
         """Return as many whole turns as a model is to look through at once."""
         turns = self._turns()
         chosen = turns[0]
@@ -68,7 +68,7 @@ class Thread:
             if size > MAX_TOKENS:
                 break
             chosen = [*chosen, *turn]
-        return Batch(self.owner, self.thread_id, tuple(chosen), self.earlier)
+        return MessageBatch(self.owner, self.thread_id, tuple(chosen), self.earlier)
 
     def _turns(self) -> list[list[Message]]:
         turns: list[list[Message]] = []

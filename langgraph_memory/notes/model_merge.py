@@ -19,7 +19,7 @@ from langgraph.store.base import GetOp, PutOp
 from pydantic import BaseModel, Field
 
 from langgraph_memory.models import MERGING, Vectors, escaped, items_of
-from langgraph_memory.notes.duplicates import may_be_one
+from langgraph_memory.notes.similarity import may_be_one
 from langgraph_memory.records import (
     Extraction,
     Note,

@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from langgraph_memory.models import RECONCILING, escaped, items_of
-from langgraph_memory.notes.reconciliation import Neighbour, Relation, Rulings
+from langgraph_memory.notes.reconciliation import Neighbour, Relation, Verdicts
 from langgraph_memory.notes.similarity import SimilarityThreshold, judge
 from langgraph_memory.records import Note, long_date
 
@@ -72,26 +72,26 @@ def comparison_request(asked: Sequence[Pair]) -> list[BaseMessage]:
     """Return what to ask a model about pairs."""
     lines = []
     for number, pair in enumerate(asked, 1):
-        lines += [f"pair {number}", _shown("new", pair.new), _shown("old", pair.old)]
+        lines += [f"pair {number}", _format_note("new", pair.new), _format_note("old", pair.old)]
     return [SystemMessage(RECONCILING), HumanMessage("\n".join(lines))]
 
 
-def pair_verdicts(answer: object, asked: Sequence[Pair]) -> tuple[Rulings, list[str]]:
+def pair_verdicts(answer: object, asked: Sequence[Pair]) -> tuple[Verdicts, list[str]]:
     """Return what a model's answer says of the pairs, and what was wrong with it.
 
     Raises:
         UnreadableAnswer: If nothing of it can be read.
     """
     items, problems = items_of(answer, "pair")
-    ruled: dict[tuple[int, str, int], Relation] = {}
+    verdicts: dict[tuple[int, str, int], Relation] = {}
     for item in items:
         number = item.get("pair") if isinstance(item, Mapping) else None
         if not isinstance(number, int) or not 1 <= number <= len(asked):
             problems.append(f"a verdict on pair {number!r}, which is none")
         elif (relation := _relation(item)) is not None:
             pair = asked[number - 1]
-            ruled.setdefault((pair.place, pair.old.id, pair.old.version), relation)
-    return ruled, problems
+            verdicts.setdefault((pair.place, pair.old.id, pair.old.version), relation)
+    return verdicts, problems
 
 
 def _open(each: Neighbour, candidate: Note) -> bool:
@@ -108,5 +108,5 @@ def _relation(item: Mapping[str, Any]) -> Relation | None:
     return "replaces" if relation == "replaces" and alike else None
 
 
-def _shown(name: str, note: Note) -> str:
+def _format_note(name: str, note: Note) -> str:
     return f'<{name} date="{long_date(note.updated_at)}">{escaped(note.text)}</{name}>'

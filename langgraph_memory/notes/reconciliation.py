@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from langgraph_memory.notes.duplicates import same_words
-from langgraph_memory.notes.similarity import says_the_same
+from langgraph_memory.notes.similarity import (
+    same_slot,
+    same_text,
+    same_words,
+    says_the_same,
+    slots_differ,
+)
 from langgraph_memory.records import (
     Change,
     Note,
     normalise,
     record_id,
-    slot_digest,
-    text_digest,
     united,
 )
 
@@ -57,7 +60,7 @@ class Neighbour:
 
 
 Relation = Literal["same", "replaces"]
-Rulings = Mapping[tuple[int, str, int], Relation]
+Verdicts = Mapping[tuple[int, str, int], Relation]
 """What a model said of a candidate (its place) and a note (its id and version)."""
 
 
@@ -70,7 +73,7 @@ def collapse(candidates: Iterable[Note]) -> list[Note]:
     for candidate in candidates:
         for place, note in enumerate(kept):
             same = says_the_same(candidate, note) or _says_no_more(candidate, note)
-            if _may_be_one(note, candidate) and same:
+            if not slots_differ(note, candidate) and same:
                 kept[place] = _joined(note, candidate)
                 break
         else:
@@ -90,12 +93,12 @@ def plan_batch(
     candidates: Sequence[Note],
     neighbours: Sequence[Sequence[Neighbour]],
     taken: Collection[str],
-    rulings: Rulings | None = None,
+    verdicts: Verdicts | None = None,
     places: Sequence[int] | None = None,
 ) -> list[Change]:
     """Decide what becomes of the candidates of one batch, one after the other.
 
-    What says the same reinforces, a slot's new value supersedes, and so does what a model ruled to
+    What says the same reinforces, a slot's new value supersedes, and so does what a model found to
     replace a note; all else is added. What the assistant said neither reinforces a note (it repeats
     what it was told) nor, as a mere fact, takes the place of the user's words. A candidate that is
     to be approved first takes no active note's place. What was said before the note whose place it
@@ -105,14 +108,14 @@ def plan_batch(
         candidates: In the order in which they were said; their ids are set here.
         neighbours: For each, notes of its owner with the same text or slot, or like it.
         taken: Ids that the owner's notes have.
-        rulings: What a model said of pairs that their words do not settle.
+        verdicts: What a model said of pairs that their words do not settle.
         places: Which of the candidates are still wanted; else all.
     """
     work = _Work(neighbours, taken)
     for i in range(len(candidates)) if places is None else places:
         candidate = candidates[i]
         near = sorted(neighbours[i], key=lambda neighbour: -neighbour.cosine)
-        twin, holder = work.met(i, candidate, near, rulings or {})
+        twin, holder = work.met(i, candidate, near, verdicts or {})
         for change in _decided(candidate, twin, holder, work.taken):
             work.apply(change)
     return work.changes
@@ -127,7 +130,7 @@ class _Work:
         self.changes: list[Change] = []
 
     def met(
-        self, place: int, candidate: Note, near: Sequence[Neighbour], rulings: Rulings
+        self, place: int, candidate: Note, near: Sequence[Neighbour], verdicts: Verdicts
     ) -> tuple[Note | None, Note | None]:
         """Return the note that says the same as a candidate, and the one whose place it takes."""
         holders = [note for note in self.notes.values() if same_slot(note, candidate)]
@@ -138,16 +141,16 @@ class _Work:
             note = self.notes.get(each.note.id)
             if note is None or note.version != each.note.version:
                 continue  # this batch gave it another text
-            if not _may_be_one(note, candidate):
+            if slots_differ(note, candidate):
                 continue
-            ruled = rulings.get((place, note.id, note.version))
+            verdict = verdicts.get((place, note.id, note.version))
             if twin is None and (
                 says_the_same(candidate, note)
-                or ruled == "same"
-                or (ruled == "replaces" and normalise(note.text) == normalise(candidate.text))
+                or verdict == "same"
+                or (verdict == "replaces" and normalise(note.text) == normalise(candidate.text))
             ):
                 twin = note
-            elif holder is None and ruled == "replaces":
+            elif holder is None and verdict == "replaces":
                 holder = note
         return twin, holder
 
@@ -225,11 +228,6 @@ def _past(candidate: Note, holder: Note, taken: Collection[str]) -> Change:
         reason=reason,
     )
     return Change("add", note, None, reason)
-
-
-def _may_be_one(note: Note, candidate: Note) -> bool:
-    """Whether nothing says that two notes are about different attributes."""
-    return None in (note.slot, candidate.slot) or same_slot(note, candidate)
 
 
 def _joined(note: Note, other: Note) -> Note:
@@ -404,17 +402,3 @@ def free_id(candidate: Note, taken: Collection[str]) -> str:
     """Return an id for a new note that no other has."""
     free = (id for id in candidate_ids(candidate) if id not in taken)
     return next(free, uuid.uuid4().hex[:24])
-
-
-def same_text(note: Note, candidate: Note) -> bool:
-    """Whether two notes are one; "Rosario" as home city and as birth place are two."""
-    if None not in (note.slot, candidate.slot) and not same_slot(note, candidate):
-        return False
-    return text_digest(note.kind, note.text) == text_digest(candidate.kind, candidate.text)
-
-
-def same_slot(note: Note, candidate: Note) -> bool:
-    """Whether both notes say a value of the same slot."""
-    if note.slot is None or candidate.slot is None:
-        return False
-    return slot_digest(note.slot) == slot_digest(candidate.slot)

@@ -1,6 +1,5 @@
 """The records and whose they are: notes, messages, episodes, documents, owners, receipts."""
 
-from langgraph_memory.records.aliases import proposed, united
 from langgraph_memory.records.clock import Clock, as_utc, in_zone, parse_time, utc_now
 from langgraph_memory.records.owners import (
     RECORD_TYPES,
@@ -46,8 +45,8 @@ from langgraph_memory.records.records import (
     slot_digest,
     text_digest,
 )
-from langgraph_memory.records.soundness import MAX_DEPTH, depth, flaw_in, tell_once
 from langgraph_memory.records.validation import (
+    MAX_DEPTH,
     check_aliases,
     check_any_text,
     check_count,
@@ -61,4 +60,8 @@ from langgraph_memory.records.validation import (
     check_thread_id,
     check_turn_id,
     check_unit,
+    depth,
+    flaw_in,
+    tell_once,
+    united,
 )

@@ -62,10 +62,7 @@ class _Stored:
 
     def to_value(self) -> dict[str, Any]:
         """Return the record as a JSON dict; its id and owner are the item's key and namespace."""
-        value: dict[str, Any] = {}
-        for name in _form_of(type(self)).names:
-            value[name] = _json_of(getattr(self, name))
-        return value
+        return {name: _json_of(getattr(self, name)) for name in _form_of(type(self)).names}
 
     @classmethod
     def from_value(cls, owner: Owner, key: str, value: Mapping[str, Any]) -> Self:
@@ -81,10 +78,9 @@ class _Stored:
         for name in tuples:
             if name in known:
                 known[name] = tuple(known[name])
-        if known.get("metadata"):
-            known["metadata"] = deepcopy(known["metadata"])  # the store's own, else
-        if known.get("replaced"):
-            known["replaced"] = deepcopy(known["replaced"])
+        for name in ("metadata", "replaced"):
+            if known.get(name):
+                known[name] = deepcopy(known[name])  # the store's own, else
         return cls(id=key, owner=owner, **known)
 
 
@@ -118,7 +114,9 @@ _FORMS: dict[Any, _Form] = {}  # a recall reads fifty records
 def _json_of(content: Any) -> Any:
     if isinstance(content, datetime):  # of one zone, so that texts compare as times do
         return as_utc(content, "clock=").isoformat()
-    return list(content) if isinstance(content, tuple) else content
+    if isinstance(content, tuple):
+        return deepcopy(list(content))
+    return deepcopy(dict(content)) if isinstance(content, Mapping) else content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,8 +192,6 @@ class Note(_Stored):
         text = self.text if self.slot is None else f"{self.slot}: {self.text}"
         return {
             **_Stored.to_value(self),
-            "metadata": deepcopy(dict(self.metadata)),
-            "replaced": deepcopy(list(self.replaced)),
             "search_text": text,
             "search_aliases": "\n".join((text, *self.aliases)) if self.aliases else None,
             "text_digest": text_digest(self.kind, self.text),
@@ -326,10 +322,6 @@ class Extraction(_Stored):
         """What was wrong."""
         return "\n".join(self.problems)
 
-    def to_value(self) -> dict[str, Any]:
-        """Return the record as a JSON dict; nothing of it is embedded."""
-        return {**_Stored.to_value(self), "usage": dict(self.usage)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(_Stored):
@@ -361,10 +353,6 @@ class Source(_Stored):
     def text(self) -> str:
         """Its name."""
         return self.source
-
-    def to_value(self) -> dict[str, Any]:
-        """Return the record as a JSON dict; nothing of it is embedded."""
-        return {**_Stored.to_value(self), "metadata": deepcopy(dict(self.metadata))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,11 +386,7 @@ class Document(_Stored):
         """Return the chunk as a JSON dict, with what is embedded: it names source and headings."""
         name = PurePosixPath(self.source).stem or self.source
         search_text = "\n".join(filter(None, (name, self.heading, self.text)))
-        return {
-            **_Stored.to_value(self),
-            "metadata": deepcopy(dict(self.metadata)),
-            "search_text": search_text,
-        }
+        return {**_Stored.to_value(self), "search_text": search_text}
 
 
 Record = Note | Message | Episode | Document | Source | Extraction

@@ -1,7 +1,6 @@
 """Secrets, and on request what is personal, out of texts and JSON."""
 
-from langgraph_memory.redaction.nested import beside, redacted
-from langgraph_memory.redaction.parts import redacted_blocks
+from langgraph_memory.redaction.parts import beside, redacted, redacted_blocks
 from langgraph_memory.redaction.secrets import (
     Redact,
     check_redact,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 from langgraph_memory.redaction.looks import (
+    CLOSERS,
+    QUOTED,
+    RUN,
+    group_span,
     is_code,
     is_like_key,
     is_like_password,
     is_placeholder,
     is_row,
+    trimmed,
 )
-from langgraph_memory.redaction.naming import NAMES, Name, Span, lower
-from langgraph_memory.redaction.values import CLOSERS, QUOTED, RUN, group_span, trimmed
-from langgraph_memory.redaction.words import ASSIGNED, BARE
+from langgraph_memory.redaction.naming import ASSIGNED, BARE, NAMES, Name, Span, lower
 
 _ASSIGNED = re.compile(
     rf"""

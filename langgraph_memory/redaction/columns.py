@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from langgraph_memory.redaction.looks import is_like_key, is_like_password, is_placeholder
-from langgraph_memory.redaction.naming import NAMES, Span, known, lower
-from langgraph_memory.redaction.words import ASSIGNED, BARE, PASSWORDS
+from langgraph_memory.redaction.naming import ASSIGNED, BARE, NAMES, PASSWORDS, Span, known, lower
 
 _BETWEEN = [re.compile(each) for each in (r"\|", r"\t", r";", r",", r"(?<=\S)[ ]{2,}(?=\S)")]
 _LOOSE = _BETWEEN[3:]

@@ -3,29 +3,37 @@
 What is looked for, in this order, each in a module of its own:
 
 - `forms`: what has a published form, or stands where a secret does;
-- `named`: values of what is called a secret: `assigned` in files, `told` in sentences. `naming`
-  finds the names of `words`, `looks` judges the values;
+- `named_spans`: values of what is called a secret: `assigned` in files, `told` in sentences.
+  `naming` finds the names, `looks` judges the values;
 - `columns`: what stands below such a name in a table;
-- `codes` and `numbers`: codes that open something, and card numbers.
+- `codes`: codes that open something, and card numbers.
 
-`nested` and `parts` do the same with JSON, and with texts in parts. `personal` is on request.
+`parts` does the same with JSON, and with texts in parts. `personal` is on request.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.redaction.codes import without_codes
+from langgraph_memory.redaction.assigned import (
+    assigned_value,
+    assignment,
+    row_of_words,
+    value_below,
+)
+from langgraph_memory.redaction.codes import card_spans, without_codes
 from langgraph_memory.redaction.columns import column_spans
 from langgraph_memory.redaction.forms import without_forms
-from langgraph_memory.redaction.named import named_spans
-from langgraph_memory.redaction.naming import Span, names_secret
-from langgraph_memory.redaction.numbers import without_cards
+from langgraph_memory.redaction.naming import Name, Span, names_in, names_secret
 from langgraph_memory.redaction.personal import KINDS, PersonalKind, without_personal
+from langgraph_memory.redaction.told import value_before, value_next, value_told
 
 Redact = Callable[[str], str]
 """Takes secrets out of a text."""
+
+_WORDS = re.compile(r"\s*+(?:(?!\w{15})[^\W\d_]++(?:['’][^\W\d_]{1,9}+)*+[,.;?!]?+(?:\s++|\Z))*+")
 
 
 def redact_secrets(text: str) -> str:
@@ -42,11 +50,17 @@ def redact_secrets(text: str) -> str:
         >>> redact_secrets("the password is required")
         'the password is required'
     """
+    if _WORDS.fullmatch(text) and not names_secret(text):
+        return text
+    return _without_secrets(text)
+
+
+def _without_secrets(text: str) -> str:
     text = without_forms(text)
     if names_secret(text):
         text = _without(text, named_spans)
         text = _without(text, column_spans)
-    return without_cards(without_codes(text))
+    return _without(without_codes(text), card_spans, "[redacted card number]")
 
 
 def redactor(*kinds: PersonalKind) -> Redact:
@@ -93,9 +107,35 @@ def no_redaction(text: str) -> str:
     return text
 
 
-def _without(text: str, spans: Callable[[str], Iterator[Span]]) -> str:
+def _without(text: str, spans: Callable[[str], Iterator[Span]], mark: str = "[redacted]") -> str:
     parts, done = [], 0
     for start, end in spans(text):
-        parts += [text[done:start], "[redacted]"]
+        parts += [text[done:start], mark]
         done = end
     return "".join([*parts, text[done:]]) if parts else text
+
+
+def named_spans(text: str) -> Iterator[Span]:
+    """Yield where the values are of secrets that a text names, in order, none twice."""
+    done = 0
+    for name in names_in(text):
+        if name.start < done:
+            continue  # it is part of a value
+        span = _value_after(name) or value_before(name, done)
+        if span is not None:
+            yield span
+            done = span[1]
+            if new := value_next(name, span):
+                yield new
+                done = new[1]
+
+
+def _value_after(name: Name) -> Span | None:
+    if name.is_phrase:
+        return row_of_words(name)
+    found = assignment(name)
+    if found is None:
+        return value_below(name, name.end) or value_told(name)
+    if span := assigned_value(name, found):
+        return span
+    return value_told(name) if found["by"] in ":：|" else None

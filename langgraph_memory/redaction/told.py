@@ -6,16 +6,19 @@ import re
 
 from langgraph_memory.redaction.assigned import is_prose
 from langgraph_memory.redaction.looks import (
+    CLOSERS,
+    EAST,
+    WORD,
+    group_span,
     is_code,
     is_like_key,
     is_like_password,
     is_placeholder,
     is_row,
     is_strong,
+    trimmed,
 )
-from langgraph_memory.redaction.naming import Name, Span
-from langgraph_memory.redaction.values import CLOSERS, EAST, WORD, group_span, trimmed
-from langgraph_memory.redaction.words import ASSIGNED, BARE, COMPOUNDS
+from langgraph_memory.redaction.naming import ASSIGNED, BARE, COMPOUNDS, Name, Span
 
 _AFTER = 120
 """Characters after a name in which its value is looked for."""

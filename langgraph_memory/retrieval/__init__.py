@@ -20,7 +20,6 @@ from langgraph_memory.retrieval.ranking import Floors, Ranking, recency
 from langgraph_memory.retrieval.recalled import Hit, Recalled
 from langgraph_memory.retrieval.reranking import rerank
 from langgraph_memory.retrieval.results import (
-    Answers,
     lesson_ops,
     narrowed,
     recall_ops,

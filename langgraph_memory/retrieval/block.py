@@ -1,11 +1,11 @@
 """The block of memory that a model reads: delimited, dated, escaped, filled to a budget.
 
-What is in a block was said by people and is data: it is one line each and escaped, so that it can
-neither close the block nor pose as a heading or a message.
+What people said is data: each record is one escaped line, so that it can neither close the block
+nor pose as a heading or a message.
 
-A block is filled with what is worth most, in turn: what stands in every prompt, the hits that have
-their place (`Quotas`), more of the profile, last time, past tasks, what the user stated, all other
-hits, what is uncertain, and at last the rest of all these. Nothing is said twice.
+A block is filled by priority: notes that stand in every prompt, the guaranteed hits (`Quotas`),
+more of the profile, the last session, past tasks, the user's statements, all other hits, uncertain
+ones, and then the rest of all these. Nothing is repeated.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Line(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A record that a block may show, and how often it was said."""
+    """A record that a block may show, and how many times it was said."""
 
     record: Record
     times: int = 1
@@ -418,11 +418,10 @@ def _shown(text: str, tokens: int = _MAX_LINE_TOKENS) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """How many hits of each type have their place in a prompt, of each owner, before all else.
+    """How many hits of each type are guaranteed a place in a prompt, for each owner.
 
-    They are guaranteed, as far as the budget reaches, and no limits: what room is left goes to
-    whatever is worth most. So what others wrote into a project never takes the place of what is
-    the user's own.
+    They are guaranteed as far as the budget reaches, and are not limits: the remaining room goes
+    to whatever is worth most. So what others wrote into a project never displaces the user's own.
     """
 
     notes: int = 8
@@ -441,13 +440,14 @@ class Quotas:
         }
 
     def guaranteed(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits that have their place, best first."""
+        """Return the guaranteed hits, best first."""
         taken: Counter[tuple[Owner, str]] = Counter()
+        by_type = self.by_type
         kept = []
         for hit in hits:
             place = (hit.record.owner, hit.record.type)
             taken[place] += 1
-            if taken[place] <= self.by_type[hit.record.type]:
+            if taken[place] <= by_type[hit.record.type]:
                 kept.append(hit)
         return kept
 

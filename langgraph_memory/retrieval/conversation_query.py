@@ -1,9 +1,11 @@
-"""What to recall for a conversation: its latest message, and with it what that refers to. Pure.
+"""The queries for a conversation: its latest message, with what that refers to, or rewritten.
 
-"And the other one?" says little by itself. It is asked twice: alone, and together with what was
-said before it; the hits of both take turns. Neither way finds what the other does: the message
-alone is often too short to be like anything, and with the answer before it, it is most like what
-that answer has told already.
+"And the other one?" says little by itself. It is asked twice: alone, and together with the message
+before it; the hits of both take turns. Each finds what the other misses: the short message is
+seldom similar to anything, and with the answer before it, it is most similar to what that answer
+has said already.
+
+A function or a model can rewrite the query. Only the nodes do so: `recall` takes it as it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why records were recalled and why others were not, for a person to read. Pure."""
+"""Why records were recalled and others were not, as text for a person. Pure."""
 
 from __future__ import annotations
 

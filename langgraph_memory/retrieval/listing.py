@@ -1,4 +1,4 @@
-"""Choosing among a user's records: to list, to count, to forget. Pure."""
+"""Which of a user's records are listed, counted or forgotten. Pure."""
 
 from __future__ import annotations
 

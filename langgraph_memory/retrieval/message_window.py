@@ -1,12 +1,12 @@
-"""The messages of one memory as arrays: what was said around each, by whom, when, and its form.
+"""The messages of one memory as arrays: each with its window, speaker, day and form.
 
-A message is often found by its neighbours: the answer to "Where did you buy it?" names neither what
-was bought nor that it was. So what is compared with a question is a window: a message with some
-before and after it in its session, whose words and meaning count less than its own.
+A message is often found by its neighbours: the answer to "Where did you buy it?" names neither the
+thing nor the purchase. So a question is compared with a window: a message and a few before and
+after it in its session, whose words and meaning count less than its own.
 
-All is derived from the stored values, a row for each row of a partition. Rows are appended, in
-whatever order they were written, and never change: an edited message is a new row in the old one's
-place, and a row that is not alive is passed over.
+Everything is derived from the stored values, one row for each row of a partition. Rows are appended
+in the order in which they were written, and never change: an edited message is a new row in the
+place of the old one, and rows that are not alive are skipped.
 """
 
 from __future__ import annotations
@@ -411,7 +411,10 @@ _WORD = re.compile(r"\w+")
 
 
 class Speakers:
-    """Numbers for names, in the order in which they come up.
+    """The speakers of a conversation, each with a number, and which of them a question names.
+
+    Any whole word of a name finds it: "Zoë" finds "Zoë Marin". A Chinese, Japanese or Korean name,
+    which has no spaces around it, is found anywhere in the question.
 
     Example:
         >>> speakers = Speakers()
@@ -438,11 +441,11 @@ class Speakers:
         return number
 
     def named_in(self, question: str, among: Collection[int]) -> tuple[set[int], str]:
-        """Return the numbers of the speakers whom a question names, and what else it says.
+        """Return the numbers of the speakers that a question names, and the rest of the question.
 
         Args:
-            question: What is asked.
-            among: The speakers who can be meant: of others, all that they said may be gone.
+            question: In any language.
+            among: The speakers who can be meant: all messages of others may be deleted.
         """
         rest = unicodedata.normalize("NFKC", question)
         folded = rest.casefold()

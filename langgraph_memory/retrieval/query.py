@@ -1,4 +1,4 @@
-"""What a recall asks for: the records that are searched, and the filters on them. Pure."""
+"""A recall's query: which types are searched, and with which filters. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from langgraph_memory.records import TYPES, Kind, Owner, RecordType
-from langgraph_memory.store import (
-    Best,
-    ExtendedFilter,
-    value_filter,
-)
+from langgraph_memory.store import Best, ExtendedFilter, value_filter
 
 PROFILE_NOTES = 40
 """Notes that are read for the profile, of the user's own and of shared ones each: more than a block

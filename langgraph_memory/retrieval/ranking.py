@@ -1,7 +1,6 @@
-"""In what order records answer a question, and which of them have their place in a prompt.
+"""The order of hits, and the evidence from which on a memory knows something. Pure.
 
-Pure: records with their scores in, hits out. Relevance decides; how recent and how important a
-record is move it within bounds.
+Relevance decides; recency and importance move a record within bounds.
 """
 
 from __future__ import annotations
@@ -16,14 +15,7 @@ from numbers import Real
 from typing import NamedTuple
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.records import (
-    Message,
-    Note,
-    Record,
-    RecordType,
-    check_number,
-    normalise,
-)
+from langgraph_memory.records import Message, Note, Record, RecordType, check_number, normalise
 from langgraph_memory.retrieval.recalled import Hit
 
 AGENTS_DECAY = 0.995
@@ -75,8 +67,7 @@ class Floors:
 
     def of(self, type: RecordType) -> float:
         """Return the floor of a type that can be recalled."""
-        floor: float = getattr(self, type)
-        return floor
+        return float(getattr(self, type))
 
 
 EMBEDDED = Floors()

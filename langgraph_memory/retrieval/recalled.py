@@ -1,4 +1,4 @@
-"""What a recall brought up: hits with their scores, and the block that is made of them."""
+"""What a recall returns: hits with their scores, from which the block for a prompt is made."""
 
 from __future__ import annotations
 

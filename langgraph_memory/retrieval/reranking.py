@@ -1,8 +1,8 @@
-"""The best hits of a recall in the order that a reranker puts them into.
+"""The best hits of a recall, put into the order of a reranker.
 
-A reranker is a LangChain document compressor: a cross-encoder, a service, a model. It reads a
-question and a text together, which tells more than to compare two vectors, and costs more. Hits
-that it leaves out are still hits, and one that fails leaves the order as it was.
+A reranker is a LangChain document compressor: a cross-encoder, a service, a model. It reads the
+question and a text together, which is more exact than comparing two vectors, and slower. Hits that
+it leaves out stay hits, and if it fails the order stays as it was.
 """
 
 from __future__ import annotations

@@ -73,10 +73,9 @@ def recall_ops(query: RecallQuery, ranking: Ranking) -> dict[Lookup, Any]:
         other["created_at"] = {"$lte": query.as_of.isoformat()}
     if query.thread_id is not None:
         other["thread_id"] = {"$ne": query.thread_id}
-    user = query.owners[0]
     for type in _SESSION:
-        newest = NewestOp(user.namespace(type), other, _RECENT_WINDOW, "created_at")
-        ops[Lookup("newest", type)] = newest
+        said = query.owners[0].namespace(type)
+        ops[Lookup("newest", type)] = NewestOp(said, other, _RECENT_WINDOW, "created_at")
     for owner in query.owners:
         ops[Lookup("source", "source", owner)] = NewestOp(owner.namespace("source"), None, ALL)
     return ops
@@ -89,10 +88,8 @@ def narrowed(query: RecallQuery, answers: Answers) -> RecallQuery | None:
     take the place of others.
     """
     holding = {item.value["edition"] for item in _sources(query, answers)}
-    chunks = [match.item for match in answers.get(Lookup("search", "document"), ())]
-    found = {
-        chunk.value["edition"] for chunk in chunks if isinstance(chunk.value.get("edition"), str)
-    }
+    chunks = (match.item.value for match in answers.get(Lookup("search", "document"), ()))
+    found = {edition for each in chunks if isinstance(edition := each.get("edition"), str)}
     if found <= holding | query.hidden and not holding & query.hidden:
         return None
     return replace(query, hidden=(query.hidden | found) - holding)
@@ -147,10 +144,12 @@ class _RecallResults:
 
     def recalled(self) -> Recalled:
         asked = self.query
-        found = {
-            type: each for type in asked.ranked_types if (each := self._found(type)) is not None
+        found: dict[RecordType, Found[Match]] = {
+            type: self.answers[Lookup("search", type)] for type in asked.ranked_types
         }
-        searched = {type: found[type] for type in asked.searched_types if type in found}
+        for each in found.values():
+            unexpired([each, *each.also], asked.expired)
+        searched = {type: found[type] for type in asked.searched_types}
         hits = self._known([type for type in searched if self._is_hit(type)], searched)
         told = self._hits(hits[: asked.enough])
         if asked.tasks_are_hits:
@@ -177,13 +176,6 @@ class _RecallResults:
 
     # -- what was searched --
 
-    def _found(self, type: RecordType) -> Found[Match] | None:
-        """Return what a search found of a type; `None` if it was not searched."""
-        search = self.answers.get(Lookup("search", type))
-        if search is not None:
-            unexpired([search, *search.also], self.query.expired)
-        return cast("Found[Match] | None", search)
-
     def _known(
         self, types: Sequence[RecordType], searched: Mapping[RecordType, Found[Match]]
     ) -> list[Match]:
@@ -193,17 +185,12 @@ class _RecallResults:
             for type in types
             if type in searched and searched[type].highest("evidence") >= self._floor(type)
             for match in searched[type]
-            if self._accompanies(type, match, searched[type])
+            if type == "message"
+            or self.ranking.accompanies(match.scores, searched[type].highest, self._floor(type))
             if type != "episode" or not self._is_here(match.item)
         ]
         known.sort(key=lambda match: -match.scores["relevance"])
         return known
-
-    def _accompanies(self, type: RecordType, match: Match, found: Found[Match]) -> bool:
-        """Whether a record comes near to the best of what stands alone; messages need not."""
-        return type == "message" or self.ranking.accompanies(
-            match.scores, found.highest, self._floor(type)
-        )
 
     def _perhaps(
         self,

@@ -1,4 +1,11 @@
-"""What a note is worth in every prompt, whatever is asked: without a cliff at any number. Pure."""
+"""The relevance of each record to a query: named parts, summed with the weights of a `Ranking`.
+
+A message is scored in its window (`message_window`), and gains by its speaker, its day and its
+form. Notes, chunks of documents and past tasks are scored alone. A score depends on no other
+record, so that scores compare between types and between recalls.
+
+Notes also have a worth that does not depend on the query, by which the profile is chosen.
+"""
 
 from __future__ import annotations
 
@@ -249,21 +256,20 @@ def alone(
         power: Of coverage, by which words count.
     """
     weights = query_weights(query, [(each.lexical, each.alive) for each in searched])
-    return [_alone(each, weights, ranking, power) for each in searched]
-
-
-def _alone(
-    searched: Searched, weights: Mapping[str, float], ranking: Ranking, power: int
-) -> dict[str, Scores]:
-    cosine = searched.cosine
-    bm25, coverage = searched.lexical.scores(weights, searched.alive)
-    return {
-        "relevance": ranking.dense * cosine + ranking.lexical * bm25 * coverage**power,
-        "cosine": cosine,
-        "bm25": bm25,
-        "coverage": coverage,
-        "evidence": cosine + coverage * coverage,
-    }
+    scores = []
+    for each in searched:
+        cosine = each.cosine
+        bm25, coverage = each.lexical.scores(weights, each.alive)
+        scores.append(
+            {
+                "relevance": ranking.dense * cosine + ranking.lexical * bm25 * coverage**power,
+                "cosine": cosine,
+                "bm25": bm25,
+                "coverage": coverage,
+                "evidence": cosine + coverage * coverage,
+            }
+        )
+    return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +328,8 @@ class MessageRanker:
         times = spans_in(self.query.text, self.query.now, said.days)
         named, asked = said.speakers.named_in(times.question_without, said.speaking)
         terms = list(dict.fromkeys(query_tokens(asked)))
+        has_kind = said.has_time & asks_time(self.query.text)
+        has_kind |= said.has_number & asks_number(self.query.text)
         bm25, coverage = said.words(terms, searched.lexical)
         parts = {
             "bm25": bm25,
@@ -330,7 +338,7 @@ class MessageRanker:
             "moment": closeness(said.day, times.spans),
             "day": in_named_days(said.day, times.spans),
             "answers": said.answers,
-            "kind": self._kind(said),
+            "kind": has_kind.astype(np.float32),
             "form": said.standing.form,
         }
         itself = said.standing.itself
@@ -368,15 +376,6 @@ class MessageRanker:
             + parts["form"]
         )
         return relevance
-
-    def _kind(self, said: Conversation) -> Scores:
-        """Return 1 for what has an expression of the kind that is asked for, else 0."""
-        has = np.zeros(len(said.day), np.bool_)
-        if asks_time(self.query.text):
-            has = has | said.has_time
-        if asks_number(self.query.text):
-            has = has | said.has_number
-        return has.astype(np.float32)
 
 
 def closeness(day: NDArray[np.int32], spans: Sequence[Span]) -> Scores:

@@ -1,9 +1,9 @@
-"""What a message is worth as evidence, by what it is: a statement, a question, small talk. Pure.
+"""How much a message counts as evidence by its form: a statement, a question, small talk. Pure.
 
-Where one person speaks with an assistant, a memory is asked for what that person stated. That
-person's own questions are most like a new question, and say nothing; and an assistant's "I do not
-know that yet" answers none. Where several people talk to each other, all of it counts alike:
-telling it apart cost recall on LoCoMo's development conversations.
+Where one person talks with an assistant, a memory is asked for what that person stated. Their own
+earlier questions are most similar to a new question but answer nothing; neither does the
+assistant's "I do not know that yet". Where several people talk to each other, all messages count
+alike: telling them apart cost recall on LoCoMo's development conversations.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from langgraph_memory.store.records import (
     edits_in,
     edits_read_op,
     every_item_op,
-    forgotten,
+    forgotten_namespace,
     get_op,
     kept_metadata,
     lying_in,

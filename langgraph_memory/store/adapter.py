@@ -65,7 +65,7 @@ class Adapter:
     def _reads(self, op: HybridOp, namespace: Namespace) -> Iterator[SearchOp]:
         if op.limit and op.query.strip():
             most = _WIDE if self._searches and not _excludes(op.filter) else ALL
-            yield SearchOp(namespace, _equal(op.filter), most, query=op.query, refresh_ttl=False)
+            yield SearchOp(namespace, limit=most, query=op.query, refresh_ttl=False)
         if _is_listed(op, namespace):
             yield every_item_op(namespace)
 

@@ -105,7 +105,7 @@ def _meets(value: Any, condition: Any, allowed: Sequence[str]) -> bool:
                 _meets(mine, theirs, allowed) for mine, theirs in zip(value, condition, strict=True)
             )
         )
-    return bool(_present(value) == condition)
+    return bool((None if value is _MISSING else value) == condition)
 
 
 def _at(value: Mapping[str, Any], key: str) -> Any:
@@ -117,10 +117,6 @@ def _at(value: Mapping[str, Any], key: str) -> Any:
     for label in key.split("."):
         found = found.get(label, _MISSING) if isinstance(found, Mapping) else _MISSING
     return found
-
-
-def _present(value: Any) -> Any:
-    return None if value is _MISSING else value
 
 
 def _is_list(value: Any) -> bool:

@@ -61,7 +61,7 @@ def put_op(record: Record, ttl: float | None = None) -> PutOp:
     return PutOp(namespace, record.id, value, index, ttl)
 
 
-def forgotten(namespace: Namespace) -> Namespace:
+def forgotten_namespace(namespace: Namespace) -> Namespace:
     """Return where the ids of an owner's deleted messages are kept, and nothing else of them.
 
     Beside them lies a name for the latest edit of a message, if there was one.
@@ -71,7 +71,7 @@ def forgotten(namespace: Namespace) -> Namespace:
 
 def edits_read_op(owner: Owner) -> GetOp:
     """Return the operation that reads the name of the latest edit of an owner's messages."""
-    return get_op(forgotten(owner.namespace("message")), _EDITS)
+    return get_op(forgotten_namespace(owner.namespace("message")), _EDITS)
 
 
 def edits_in(found: Any) -> str | None:
@@ -81,7 +81,9 @@ def edits_in(found: Any) -> str | None:
 
 def edit_op(owner: Owner, name: str) -> PutOp:
     """Return the operation that names an edit of an owner's messages, so that others notice it."""
-    return PutOp(forgotten(owner.namespace("message")), _EDITS, {"name": name}, index=False)
+    return PutOp(
+        forgotten_namespace(owner.namespace("message")), _EDITS, {"name": name}, index=False
+    )
 
 
 def batches(ops: Sequence[PutOp]) -> Iterator[Sequence[PutOp]]:

@@ -46,7 +46,7 @@ def word_chunks(text: str) -> list[str]:
     """Cut a text into words with their spaces, and CJK text into characters.
 
     Example:
-        >>> tokens("Good morning, 早安")
+        >>> word_chunks("Good morning, 早安")
         ['Good ', 'morning, ', '早', '安']
     """
     return _TOKEN.findall(text)

@@ -20,6 +20,7 @@ def memories(encoder: UniversalSentenceEncoder) -> list[Labelled]:
     return labelled_memories(Embedder(encoder))
 
 
+@pytest.mark.slow
 def test_the_page_has_the_table_of_a_run(memories: list[Labelled]) -> None:
     half = [memory for memory in memories if memory.half == "b"]
     assert table(half, EMBEDDED) in PAGE.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import documents
 
 
+@pytest.mark.slow
 def test_it_times_adding_and_replacing_beside_langchain_chroma(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from langgraph_memory import UniversalSentenceEncoder
 PAGE = Path(__file__).parents[2] / "docs" / "episodes.md"
 
 
+@pytest.mark.slow
 def test_the_page_has_the_table_of_a_run(encoder: UniversalSentenceEncoder) -> None:
     logs = Logs(encoder)
     with logs.memory:
@@ -39,6 +40,7 @@ def test_answers_are_counted_against_the_labels() -> None:
     assert score([]) == {"tasks": 0, "hit@1": None, "hit@3": None, "refused": 0, "of": 0}
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_json_object_a_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ def test_time_zones_have_the_offset_of_the_dialogue() -> None:
         assert zone_of(dialogue.time_zone).utcoffset(None) == dialogue.began.utcoffset()
 
 
+@pytest.mark.slow
 def test_the_scripts_are_scored_as_they_deserve(capsys: pytest.CaptureFixture[str]) -> None:
     extraction.main(["--limit", "8"])
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

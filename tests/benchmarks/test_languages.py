@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import languages
 from benchmarks.languages import NoteMemory, NoteSet, followups, measure
-from langgraph_memory.records.aliases import proposed
+from langgraph_memory.notes.proposal_filter import proposed_aliases
 from langgraph_memory.redaction import no_redaction
 from langgraph_memory.testing import HashingEmbeddings
 
@@ -101,7 +101,7 @@ def test_the_aliases_of_a_set_are_of_its_notes() -> None:
     notes = languages.note_set("zh_everyday").notes
     assert aliases.keys() == notes.keys()
     for id, given in aliases.items():
-        assert proposed(given, [notes[id]], no_redaction) == tuple(given)
+        assert proposed_aliases(given, [notes[id]], no_redaction) == tuple(given)
         assert len(given) == 3
 
 

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import large
 
 
+@pytest.mark.slow
 def test_it_tells_how_near_each_kind_of_search_comes_to_brute_force(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

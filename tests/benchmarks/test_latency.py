@@ -96,6 +96,7 @@ def test_a_peer_that_is_not_installed_is_named_and_passed_over(
     }
 
 
+@pytest.mark.slow
 def test_it_also_runs_by_its_path(tmp_path: Path) -> None:
     command = [sys.executable, str(Path(latency.__file__)), "--help"]
     done = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)

@@ -17,7 +17,7 @@ from benchmarks.locomo_contenders import CONTENDERS, Contender, Ours, contenders
 from benchmarks.locomo_data import Conversation, evidence_ids, read, renamed
 from benchmarks.locomo_weights import Parts, chosen_elsewhere, contributions, fit
 from benchmarks.retrieval_scores import Answer, curve, scores, spread
-from langgraph_memory.messages.content import words
+from langgraph_memory.messages.langchain import words
 from langgraph_memory.testing import HashingEmbeddings
 from tests.benchmarks.made_up import SAMPLES, write
 

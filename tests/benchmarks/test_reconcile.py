@@ -21,6 +21,7 @@ def embedder() -> Embedder:
     return Embedder()
 
 
+@pytest.mark.slow
 def test_the_page_has_the_tables_of_a_run(embedder: Embedder) -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [table for table in tables(embedder) if table not in page] == []

@@ -9,6 +9,7 @@ import pytest
 from benchmarks import threads
 
 
+@pytest.mark.slow
 def test_each_way_has_a_line_beside_the_same_graph_without_memory(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -64,6 +64,7 @@ def test_each_way_keeps_all_that_the_model_answers(
         writer.close()
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_line_for_each_way(capsys: pytest.CaptureFixture[str]) -> None:
     writing.main(["--turns", "2", "--model-ms", "1", "--embed", "hashing"])
     printed = capsys.readouterr()

@@ -50,6 +50,7 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
+@pytest.mark.slow
 def test_after_ten_rounds_of_deleting_everything_search_is_exact_and_the_space_is_given_back(
     tmp_path: Path, child: Start
 ) -> None:

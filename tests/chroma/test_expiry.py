@@ -39,6 +39,14 @@ def omitting(clock: ManualClock) -> Iterator[ChromaStore]:
 # -- what reads prolong ---------------------------------------------------------------------------
 
 
+def test_of_two_reads_the_one_that_prolongs_more_counts() -> None:
+    prolonged = expiry.Prolonged(lambda: None)
+    for end in (10.0, 30.0, 20.0):
+        prolonged.update({(NS, "k"): end})
+    assert prolonged.get((NS, "k"), 0.0) == 30.0
+    assert prolonged.take() == {(NS, "k"): 30.0}
+
+
 def test_a_life_that_is_prolonged_while_its_namespace_is_loaded_is_known_there(
     tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

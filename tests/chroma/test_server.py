@@ -144,6 +144,7 @@ def test_a_memory_recalls_and_changes_what_another_process_was_told(
         assert ours.list(user="ana") == []
 
 
+@pytest.mark.slow
 def test_four_writers_of_one_namespace_lose_nothing_and_see_all(
     chroma: ChromaServer, child: Start
 ) -> None:

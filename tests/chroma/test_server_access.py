@@ -229,6 +229,7 @@ def test_a_time_that_is_none_is_refused(chroma: ChromaServer, seconds: Any) -> N
 # -- a server that does not answer ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [False, True], ids=["url", "client"])
 async def test_a_request_that_is_never_answered_ends(gateway: Gateway, own: bool) -> None:
     limits: Any = {"timeout": 0.2, "patience": 0, "embed": EMBED}

@@ -119,6 +119,7 @@ def days(printed: str) -> list[str]:
 # -- the coffee shop -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_shop_knows_on_the_second_day_what_last_time_was(printed: dict[str, str]) -> None:
     _, second, _ = days(printed["en"])
     for known in ("Colombia", "moka", "Rosario"):

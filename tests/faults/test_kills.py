@@ -30,10 +30,10 @@ def copy(tmp_path: Path, stocked: Path) -> Path:
     ("name", "aims"),
     [
         ("batches", ["index_metadata.pickle", None]),
-        ("nodes", ["data_level0.bin"]),
-        ("repetitions", [None, None]),
+        pytest.param("nodes", ["data_level0.bin"], marks=pytest.mark.slow),
+        pytest.param("repetitions", [None, None], marks=pytest.mark.slow),
         ("verbs", [None]),
-        ("with_memory", [None, None]),
+        pytest.param("with_memory", [None, None], marks=pytest.mark.slow),
     ],
     ids=["batches", "nodes", "repetitions", "verbs", "with_memory"],
 )

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -69,6 +70,7 @@ def texts(memory: Memory) -> list[str]:
     return [record.text for record in memory.list(user="ana")]
 
 
+@pytest.mark.slow
 def test_a_short_process_ends_with_its_notes_extracted(tmp_path: Path) -> None:
     done = in_a_process(tmp_path, "exit")
     assert (done.returncode, done.stderr) == (0, "")

@@ -157,6 +157,7 @@ CHILD = """
 """
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_did_not_reflect_on_the_next_one_does(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(CHILD), str(tmp_path)]
     killed = subprocess.run(command, cwd=ROOT, timeout=LONG, check=False)

@@ -65,6 +65,7 @@ def assert_each_has_their_own(memory: Memory, answers: list[str]) -> None:
     assert set(owners) == {f"u{number}" for number in USERS}
 
 
+@pytest.mark.slow
 def test_fifty_users_in_threads_each_get_their_own_words_and_lose_none(
     memory: Memory, sessions: Sessions
 ) -> None:
@@ -200,6 +201,7 @@ COLD = """
 """
 
 
+@pytest.mark.slow
 def test_nor_does_the_first_turn_of_a_process(tmp_path: Path) -> None:
     """What is imported and loaded on first use is loaded outside the event loop."""
     done = subprocess.run(

@@ -266,6 +266,7 @@ async def test_a_stream_says_what_memory_did(client: Client) -> None:
     assert ORDER in [item["text"] for item in events[1]["items"]]
 
 
+@pytest.mark.slow
 async def test_runs_at_once_keep_their_users_apart(client: Client) -> None:
     """Ana says what Ana says, in any number of runs side by side."""
     users = [ANA, BO] * 3
@@ -280,6 +281,7 @@ async def test_runs_at_once_keep_their_users_apart(client: Client) -> None:
         assert known == {user}
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_started_anew_remembers_and_one_without_auth_needs_a_user_id(
     server: Server, client: Client
 ) -> None:

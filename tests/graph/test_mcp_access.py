@@ -72,6 +72,7 @@ async def refusal(url: str, token: str) -> str:
     return reason(refused.value)
 
 
+@pytest.mark.slow
 async def test_300_idle_connections_keep_nobody_with_a_token_out(tmp_path: Path) -> None:
     file = write(tmp_path / "tokens.json", TOKENS)
     options = ["--path", str(tmp_path / "memory"), "--tokens", str(file)]
@@ -94,6 +95,7 @@ async def test_300_idle_connections_keep_nobody_with_a_token_out(tmp_path: Path)
             assert "Nothing is saved" in await call(eve, "list_memories")
 
 
+@pytest.mark.slow
 async def test_a_client_that_asks_too_often_is_told_when_to_come_again(
     tmp_path: Path,
 ) -> None:

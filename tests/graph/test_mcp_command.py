@@ -180,6 +180,7 @@ def speaking(*options: str) -> Iterator[tuple[subprocess.Popen[str], Callable[..
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_told_to_end_closes_its_memory_first(tmp_path: Path, capsys: Any) -> None:
     with Memory(ChromaStore(tmp_path)) as memory:
         memory.remember("The release is on Thursdays", user="bo", project="atlas")

@@ -237,6 +237,7 @@ class Open:
 opened = st.builds(Open, st.booleans(), st.sampled_from("abc"), st.integers(0, 9).map(float))
 
 
+@pytest.mark.slow
 @given(st.lists(opened))
 def test_the_first_to_go_is_of_those_who_take_the_most_room(waiting: list[Open]) -> None:
     going = first_to_go(waiting)

@@ -96,7 +96,16 @@ def delivered(memory: Memory) -> bool:
 # -- a run goes on, and nothing is lost -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", SURFACES)
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        ("nodes", "invoke"),
+        ("with_memory", "ainvoke"),
+        ("middleware", "invoke"),
+        ("middleware", "ainvoke"),
+    ],
+    indirect=["call"],
+)
 async def test_a_thread_is_kept_as_if_the_server_had_not_been_away(
     server: ChromaServer, tmp_path: Path, kind: str, call: Way
 ) -> None:
@@ -195,7 +204,7 @@ async def test_a_proposed_note_waits_too_and_is_extracted_from_once(
         assert said(memory, "ana") == [f"user: {TOLD[0]}", "assistant: Noted."]
 
 
-@pytest.mark.parametrize("kind", SURFACES)
+@pytest.mark.parametrize("kind", ["nodes", "middleware"])
 def test_a_memory_that_uses_the_store_of_its_graph_has_an_outbox_too(
     server: ChromaServer, tmp_path: Path, kind: str
 ) -> None:
@@ -213,6 +222,7 @@ def test_a_memory_that_uses_the_store_of_its_graph_has_an_outbox_too(
         assert len(said(bound, "ana")) == 4
 
 
+@pytest.mark.slow
 def test_a_recorders_episode_waits(server: ChromaServer, tmp_path: Path) -> None:
     with opened(server.url, tmp_path) as memory:
 
@@ -264,7 +274,9 @@ def deliver_and_be_killed(pipe: Any, url: str, path: Path, entries: int) -> None
     deliver_outbox(memory)
 
 
-@pytest.mark.parametrize("entries", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "entries", [1, 3, *(pytest.param(entries, marks=pytest.mark.slow) for entries in (0, 2))]
+)
 def test_a_process_killed_at_any_entry_leaves_nothing_out_and_nothing_double(
     server: ChromaServer, tmp_path: Path, child: Callable[..., Child], entries: int
 ) -> None:
@@ -337,6 +349,7 @@ async def test_a_full_outbox_is_an_error_of_the_run_and_keeps_what_it_has(
         assert said(memory, "ana") == [f"user: {ORDER}", "assistant: Noted, thank you."]
 
 
+@pytest.mark.slow
 def test_a_whole_history_waits_once(server: ChromaServer, tmp_path: Path) -> None:
     """A thread of a thousand messages does not fill the file with each turn."""
     with opened(server.url, tmp_path) as memory:

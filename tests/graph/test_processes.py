@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from langgraph_memory import ChromaStore, Memory
 from tests.graph.graphs import AGAIN, ORDER, said, tasks
 
@@ -33,6 +35,7 @@ def in_a_process(path: Path, *steps: dict[str, str]) -> dict[str, list[dict[str,
     return {kind: [step for step in told if step["shape"] == kind] for kind in KINDS}
 
 
+@pytest.mark.slow
 def test_a_second_process_knows_what_was_said_and_goes_on_with_what_was_begun(
     tmp_path: Path,
 ) -> None:

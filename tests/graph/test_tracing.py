@@ -28,6 +28,7 @@ from langgraph_memory import (
     recall_node,
 )
 from langgraph_memory.graph.tracing import Trace
+from langgraph_memory.twins import drive
 from tests.graph.graphs import (
     ORDER,
     SURFACES,
@@ -325,8 +326,8 @@ def test_a_recorder_that_did_not_hear_the_graph_begin_takes_none_for_a_graph(
 
     def node(_: Any) -> None:
         trace = Trace("memory.recall")
-        trace.start()
-        trace.end({}, None)
+        drive(trace.start())
+        drive(trace.end({}, None))
 
     config: Any = {"callbacks": [OfMemory()], "metadata": {"ls_integration": "langgraph"}}
     RunnableLambda(node).invoke(None, config)
@@ -355,9 +356,9 @@ async def test_a_run_that_is_cancelled_ends_for_the_tracer_too(surface: Shape) -
 
 def test_where_nobody_listens_there_is_no_run() -> None:
     trace = Trace("memory.recall")
-    trace.start()
+    drive(trace.start())
     assert ensure_config()["callbacks"] is None  # a model that is called now has no caller
-    trace.end({"recalled": {"note": 1}}, None)
+    drive(trace.end({"recalled": {"note": 1}}, None))
 
 
 # -- LangSmith, OpenTelemetry --------------------------------------------------------------------

@@ -79,6 +79,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 # -- while it is in use ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_a_backup_holds_what_was_acknowledged_before_it_while_an_agent_goes_on(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -150,6 +151,7 @@ def child(target: Any, *args: Any) -> tuple[Any, Any]:
     return process, pipe
 
 
+@pytest.mark.slow
 def test_a_process_that_only_reads_backs_up_what_another_writes(tmp_path: Path) -> None:
     process, pipe = child(keep_writing, str(tmp_path / "memory"))
     pipe.recv()

@@ -85,6 +85,7 @@ def test_fifty_users_in_threads_lose_nothing_and_see_nothing_of_each_other(
     check_all_is_there(chroma_memory)
 
 
+@pytest.mark.slow
 async def test_fifty_users_in_one_event_loop_lose_nothing_and_see_nothing_of_each_other(
     store: BaseStore,
 ) -> None:
@@ -143,6 +144,7 @@ def test_fifty_users_in_threads_share_a_project_and_nothing_else(chroma_memory: 
     check_the_team_has_all(chroma_memory)
 
 
+@pytest.mark.slow
 async def test_fifty_users_in_one_event_loop_share_a_project_and_nothing_else(
     chroma_memory: Memory,
 ) -> None:

@@ -68,6 +68,7 @@ def assert_gone(directory: Path) -> None:
     assert not unknown_files(directory)
 
 
+@pytest.mark.slow
 def test_a_row_that_others_wrote_goes_too_where_it_names_the_user(directory: Path) -> None:
     with opened_client(directory) as client:
         collection = client.get_collection(COLLECTION)
@@ -89,7 +90,7 @@ def test_a_row_that_others_wrote_goes_too_where_it_names_the_user(directory: Pat
         assert collection.get(ids=["theirs", "another's"])["ids"] == ["another's"]
 
 
-@pytest.mark.parametrize("notes", [20, INDEXED])
+@pytest.mark.parametrize("notes", [pytest.param(20, marks=pytest.mark.slow), INDEXED])
 def test_no_file_has_a_byte_of_an_erased_user_and_others_have_all_of_theirs(
     tmp_path: Path, notes: int
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_file_that_is_not_in_the_table_is_seen(directory: Path) -> None:
     assert "outbox.sqlite" in doctor(directory, HashingEmbeddings(64)).found[0]
 
 
+@pytest.mark.slow
 def test_quarantined_files_are_erased_too(directory: Path) -> None:
     place = directory / "quarantine" / "20260503T000000.000000Z-x"
     place.mkdir(parents=True)
@@ -173,7 +175,13 @@ def test_what_was_given_to_others_is_listed_and_stays(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "id", ["1", "bo", 'Ünïcode 用户 "7"', "a.b@c/d", "\udc80", "user", "x" * 300]
+    "id",
+    [
+        "1",
+        'Ünïcode 用户 "7"',
+        "\udc80",
+        *(pytest.param(id, marks=pytest.mark.slow) for id in ("bo", "a.b@c/d", "user", "x" * 300)),
+    ],
 )
 def test_any_id_is_erased_and_searched_for(tmp_path: Path, id: str) -> None:
     with opened(tmp_path) as (memory, sessions):
@@ -187,6 +195,7 @@ def test_any_id_is_erased_and_searched_for(tmp_path: Path, id: str) -> None:
         assert len(state_of(memory, "someone")) > 10
 
 
+@pytest.mark.slow
 def test_several_users_share_one_compaction_also_async(directory: Path) -> None:
     async def erase() -> None:
         with opened(directory) as (memory, sessions):
@@ -204,6 +213,7 @@ def test_several_users_share_one_compaction_also_async(directory: Path) -> None:
         assert not files_with(directory, user[::-1].encode())
 
 
+@pytest.mark.slow
 def test_an_old_thread_does_not_bring_back_what_was_erased_without_sessions(
     directory: Path,
 ) -> None:
@@ -256,6 +266,7 @@ def test_what_is_left_for_later_is_done_at_the_next_opening(directory: Path) -> 
     assert_gone(copy)
 
 
+@pytest.mark.slow
 def test_others_read_and_write_while_the_files_are_written_anew(directory: Path) -> None:
     with opened(directory) as (memory, sessions):
         done, failed = threading.Event(), []
@@ -314,7 +325,9 @@ with opened(Path(sys.argv[1])) as (memory, sessions):
 """
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
+)
 def test_an_erasure_that_is_killed_at_any_moment_is_ended_by_the_next(
     directory: Path, seed: int
 ) -> None:

@@ -212,6 +212,17 @@ def test_a_full_outbox_refuses_and_drops_nothing(tmp_path: Path, limits: Any) ->
     outbox.keep(PLACE, Entry("ana", "t", NOW, {"number": 2}))
 
 
+def test_what_is_set_aside_holds_no_other_entry_of_its_thread_up(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path / "outbox")
+    outbox.keep("here", Entry("ana", "t", datetime(2026, 5, 1, tzinfo=UTC), {"number": 1}))
+    entry = outbox.first("here")
+    assert entry is not None
+    assert outbox.waits("here", "ana", "t")
+    outbox.set_aside(entry, ValueError("no"))
+    assert not outbox.waits("here", "ana", "t")
+    assert outbox.count("ana") == 1
+
+
 def test_what_is_delivered_or_erased_is_not_in_the_file(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path / "outbox.db")
     for user in ("ana-4711", "bo-4712"):

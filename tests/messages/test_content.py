@@ -18,7 +18,7 @@ from langchain_core.messages.content import (
     create_video_block,
 )
 
-from langgraph_memory.messages.content import words
+from langgraph_memory.messages.langchain import words
 
 DATA = "aWNoIGJpbiBnZWhlaW0="
 URI = f"data:image/png;base64,{DATA}"

@@ -15,7 +15,7 @@ from langgraph.store.base import GetOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import Memory
-from langgraph_memory.messages.kept_marks import NOTHING, Mark, Marks, Place, print_of, unknown
+from langgraph_memory.messages.log import NOTHING, Mark, Marks, Place, print_of, unknown
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import ManualClock
 

@@ -36,6 +36,7 @@ def e5() -> Embedder:
     return Embedder("e5")
 
 
+@pytest.mark.slow
 def test_both_halves_make_one_unit_vector(e5: Embedder) -> None:
     texts = ["moka pot", "摩卡壶", "", " ", "a\0b", "☕", "\ud800", "x" * 2_000]
     stored, asked = e5.embed(texts, texts)
@@ -45,6 +46,7 @@ def test_both_halves_make_one_unit_vector(e5: Embedder) -> None:
     assert np.linalg.norm(stored, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_e5_reads_the_beginning_of_a_long_text(e5: Embedder) -> None:
     long = [
         "茶" * 512 + "壶" * 10,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_memory.notes.consolidation import (
-    Batch,
+    ChangeBatch,
     consolidation_batches,
     has_faded,
     left,
@@ -49,7 +49,7 @@ def state(notes: list[Note]) -> State:
     return {each.id: each for each in notes}
 
 
-def applied(before: State, batches: list[Batch]) -> State:
+def applied(before: State, batches: list[ChangeBatch]) -> State:
     """The notes once changes were written, as `change_ops` writes them."""
     after = dict(before)
     for batch in batches:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_memory.notes.duplicates import may_be_one, repeated, same_words
+from langgraph_memory.notes.consolidation import repeated
+from langgraph_memory.notes.similarity import may_be_one, same_words
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import KINDS, Note, is_kept_anyway
 

@@ -25,7 +25,7 @@ from langgraph_memory.notes.extraction import (
     candidates,
     extraction_request,
 )
-from langgraph_memory.records.aliases import proposed
+from langgraph_memory.notes.proposal_filter import proposed_aliases
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.redaction import no_redaction, redact_secrets
 
@@ -104,7 +104,7 @@ def test_the_examples_of_the_prompt_are_what_the_code_accepts() -> None:
             ExtractedNote.model_validate(note)
             assert note["quote"] in EXTRACTION.replace("\\\n", "")
             said = [note["text"], note["slot"] or "", note["quote"]]
-            assert proposed(note["aliases"], said, no_redaction) == tuple(note["aliases"])
+            assert proposed_aliases(note["aliases"], said, no_redaction) == tuple(note["aliases"])
 
 
 def test_a_speakers_name_stays_a_name() -> None:

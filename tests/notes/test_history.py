@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 
 from langgraph_memory import Memory
 from langgraph_memory.errors import ConfigurationError, RecordNotFoundError
+from langgraph_memory.notes.history import archived, restored
 from langgraph_memory.notes.reconciliation import UNDOABLE
 from langgraph_memory.records.records import Note
 from langgraph_memory.retrieval.query import PROFILE_NOTES
@@ -332,6 +333,18 @@ async def test_a_note_that_was_put_away_is_restored_by_the_id_that_a_list_shows(
     await memory.restore(away.id, user="ana")
     assert texts(await memory.list(user="ana")) == ["Drinks mate"]
     assert await memory.list(user="ana", status="archived") == []
+
+
+def test_a_note_that_was_over_ends_no_later_when_put_away_and_holds_again_when_restored(
+    chroma_memory: Memory, clock: ManualClock
+) -> None:
+    note = chroma_memory.remember("Is in Porto this week", user="ana").record
+    over = replace(note, valid_until=clock())
+    clock.advance(days=2)
+    away = archived(over, clock(), "no longer").record
+    assert away.valid_until == over.valid_until
+    back = restored(away.id, [away], clock())[0].record
+    assert (back.status, back.valid_until) == ("active", None)
 
 
 async def test_what_is_active_or_does_not_exist_is_not_restored(memory: Verbs) -> None:

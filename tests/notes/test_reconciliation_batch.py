@@ -19,7 +19,7 @@ from langgraph_memory.notes.pair_comparison import (
     pair_verdicts,
     pairs,
 )
-from langgraph_memory.notes.reconciliation import Neighbour, Rulings, collapse, plan_batch
+from langgraph_memory.notes.reconciliation import Neighbour, Verdicts, collapse, plan_batch
 from langgraph_memory.notes.similarity import EMBEDDED, judge
 from langgraph_memory.notes.storage import change_ops
 from langgraph_memory.records.owners import Owner
@@ -36,11 +36,11 @@ def note(text: str, *, day: int = 0, id: str = "", **fields: Any) -> Note:
 
 
 def plan(
-    candidates: Sequence[Note], *there: Note, rulings: Rulings | None = None, cosine: float = 0.0
+    candidates: Sequence[Note], *there: Note, verdicts: Verdicts | None = None, cosine: float = 0.0
 ) -> list[Change]:
     """Plan with the same neighbours for all."""
     near = [Neighbour(each, cosine) for each in there]
-    return plan_batch(candidates, [near] * len(candidates), {each.id for each in there}, rulings)
+    return plan_batch(candidates, [near] * len(candidates), {each.id for each in there}, verdicts)
 
 
 def actions(changes: Sequence[Change]) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ GRAZ = note("Lives in Graz", id="n1", slot="home city")
 
 def test_what_a_model_ruled_to_replace_a_note_takes_its_place() -> None:
     old = note("Works at Initech", id="n1", importance=0.9, pinned=True)
-    [change] = plan([note("Works at Globex", day=2)], old, rulings={(0, "n1", 1): "replaces"})
+    [change] = plan([note("Works at Globex", day=2)], old, verdicts={(0, "n1", 1): "replaces"})
     new = change.record
     assert isinstance(new, Note)
     assert (change.action, new.id, new.version, new.pinned) == ("supersede", "n1", 2, True)
@@ -64,7 +64,7 @@ def test_what_a_model_ruled_to_replace_a_note_takes_its_place() -> None:
 
 
 def test_a_note_that_replaces_another_keeps_its_attribute() -> None:
-    [change] = plan([note("Moved to Linz", day=2)], GRAZ, rulings={(0, "n1", 1): "replaces"})
+    [change] = plan([note("Moved to Linz", day=2)], GRAZ, verdicts={(0, "n1", 1): "replaces"})
     assert change.record.slot == "home city"
 
 
@@ -72,21 +72,21 @@ def test_a_ruling_about_an_older_text_is_passed_over() -> None:
     """The note was changed while the model read."""
     changed = replace(GRAZ, slot=None, text="Lives in Lima", version=2)
     for relation in ("same", "replaces"):
-        changes = plan([note("Lives in Linz")], changed, rulings={(0, "n1", 1): relation})
+        changes = plan([note("Lives in Linz")], changed, verdicts={(0, "n1", 1): relation})
         assert actions(changes) == [("add", "Lives in Linz")]
 
 
 def test_notes_of_different_slots_never_meet_whatever_a_model_says() -> None:
     birth = note("Lives in Graz, born there", slot="birth place")
     for relation in ("same", "replaces"):
-        changes = plan([birth], GRAZ, rulings={(0, "n1", 1): relation}, cosine=1.0)
+        changes = plan([birth], GRAZ, verdicts={(0, "n1", 1): relation}, cosine=1.0)
         assert [change.action for change in changes] == ["add"]
 
 
 def test_an_update_that_says_the_same_again_is_refused() -> None:
     """The text of the old note is not made a new version of itself."""
     again = note("lives in  GRAZ", day=3, kind="preference")
-    [change] = plan([again], replace(GRAZ, slot=None), rulings={(0, "n1", 1): "replaces"})
+    [change] = plan([again], replace(GRAZ, slot=None), verdicts={(0, "n1", 1): "replaces"})
     assert (change.action, change.record.version) == ("reinforce", 1)
 
 

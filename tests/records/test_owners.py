@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import PutOp, validate_op_namespace
@@ -38,6 +38,7 @@ KINDS: list[OwnerKind] = ["user", "project", "agent"]
 
 @settings(deadline=None)
 @given(ANY_ID | TRICKY_ID)
+@example("%2E")
 def test_any_text_becomes_a_label_that_langgraph_takes_and_comes_back(text: str) -> None:
     label = encode_label(text)
     validate_op_namespace(PutOp((label,), "k", {}))

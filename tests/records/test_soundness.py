@@ -34,7 +34,7 @@ from langgraph_memory.chroma.rows import row_id
 from langgraph_memory.errors import RecordNotFoundError
 from langgraph_memory.records.owners import RECORD_TYPES, Owner, RecordType
 from langgraph_memory.records.records import RECORD_CLASSES
-from langgraph_memory.records.soundness import _told, flaw
+from langgraph_memory.records.validation import _told, flaw
 from langgraph_memory.store.operations import part_of
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 

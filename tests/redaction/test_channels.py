@@ -14,6 +14,7 @@ from langgraph_memory import ChromaStore, Document, Memory, memory_tools
 from langgraph_memory.graph.events import Step
 from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
+from langgraph_memory.twins import drive
 
 KEY = "sk-" + "abcdefghijklmnopqrst1234"
 GONE = "[redacted key]"
@@ -98,7 +99,12 @@ def test_what_an_error_of_a_model_says_is_logged_without_secrets(
 def test_an_event_and_a_trace_of_an_error_are_without_secrets() -> None:
     written: list[Any] = []
     step = Step("memory.save", written.append, {"user": "ana"}, redact_secrets)
-    with pytest.raises(ValueError, match="sk-"), step:
-        raise ValueError(f"refused: {KEY}")
+
+    async def fail() -> None:
+        async with step:
+            raise ValueError(f"refused: {KEY}")
+
+    with pytest.raises(ValueError, match="sk-"):
+        drive(fail())
     assert written[0]["error"] == f"ValueError('refused: {GONE}')"
     assert KEY not in repr(step._error)

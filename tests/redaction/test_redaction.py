@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from benchmarks.labelled import read
 from benchmarks.safety import is_clean, with_secret
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.redaction import redact_secrets, redactor
+from langgraph_memory.redaction import redact_secrets, redactor, secrets
 from langgraph_memory.redaction.naming import lower
-from langgraph_memory.redaction.nested import redacted
+from langgraph_memory.redaction.parts import redacted
 
 ROOT = Path(__file__).parents[2]
 KEY_BODY = "MIIEpAIBAAKCAQEA7bq8\n3kZ+/x=="
@@ -277,28 +277,32 @@ def test_what_was_redacted_is_not_redacted_again(text: str) -> None:
     assert redact_secrets(once) == once
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "'sk-' + 'a-' * 100_000",
-        "'1 ' * 200_000",
-        "'1234567 ' * 100_000",
-        "'eyJ' + 'a' * 300_000",
-        "'password ' * 50_000",
-        "'-----BEGIN PRIVATE KEY-----' * 10_000",
-        "'0123456789' * 500_000",
-        "'password is ' * 20_000",
-        "'password=' * 50_000",
-        "'我的密码在哪里？' * 20_000",
-        "'a|password\\n' * 20_000",
-        "'http://a:b' * 50_000",
-        "'4111 ' * 100_000",
-    ],
-)
-def test_a_long_text_is_no_trouble(text: str) -> None:
+LONG = """[
+    'sk-' + 'a-' * 25_000,
+    '1 ' * 50_000,
+    '1234567 ' * 25_000,
+    'eyJ' + 'a' * 75_000,
+    'password ' * 12_500,
+    '-----BEGIN PRIVATE KEY-----' * 2_500,
+    '0123456789' * 125_000,
+    'password is ' * 5_000,
+    'password=' * 12_500,
+    '我的密码在哪里？' * 5_000,
+    'a|password\\n' * 5_000,
+    'http://a:b' * 12_500,
+    '4111 ' * 25_000,
+]"""
+
+
+def test_a_secret_below_a_long_text_is_taken_out() -> None:
     """In a process of its own: a pattern of more than linear time would not come to an end."""
-    code = f"from langgraph_memory.redaction import redact_secrets; redact_secrets({text})"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
+    code = (
+        "from langgraph_memory.redaction import redact_secrets\n"
+        f"for text in {LONG}:\n"
+        "    said = redact_secrets(text + '\\n\\nMy password is Tr0ub4dor&3')\n"
+        "    assert 'Tr0ub4dor' not in said, text[:20]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=120)
 
 
 @given(st.text())
@@ -337,8 +341,36 @@ def test_what_is_personal_is_taken_out_on_request(kind: Any, text: str, expected
 
 def test_a_redactor_takes_out_secrets_too_and_refuses_what_it_does_not_know() -> None:
     assert redactor()("password: hunter2") == "password: [redacted]"
-    with pytest.raises(ConfigurationError, match="address; got 'shoe size'"):
+    with pytest.raises(ConfigurationError, match="'address'") as refused:
         redactor("shoe size")  # type: ignore[arg-type]  # as a user may
+    assert "shoe" not in str(refused.value)  # it may be a text with a secret
+
+
+MIXED = st.lists(
+    st.sampled_from(
+        """My PASSWORD is the gate code pin 5501 login ana ana: requirepass requirepassed identified
+        by 'x' bearer token tokens authorization auth echo sudo zip curl https key keys secret
+        hunter ghost_ ghp AKIAIOSFODNN7EXAMPLE sk-abcdefghijklmnopqrstuvwx a.b.c.d.e.f.g.h.i.j.k.l
+        don't l’eau it'sabcdefghijklmnop café 密码 密码是 パスワード K ſecret İ ß""".split()
+    )
+    | st.sampled_from(["\n", "\t", ",", ".", "?", "!", " ", "'", "/", "|", ":", "="])
+    | st.text(max_size=4),
+    max_size=9,
+)
+
+
+@settings(max_examples=1_000)
+@given(MIXED, st.sampled_from(["", " "]))
+def test_a_text_of_plain_words_needs_no_closer_look(parts: list[str], between: str) -> None:
+    text = between.join(parts)
+    assert redact_secrets(text) == secrets._without_secrets(text)
+
+
+def test_the_labelled_texts_are_redacted_alike_by_the_closer_look() -> None:
+    sets = ("secrets", "harmless", "recall_en", "recall_en_everyday", "recall_mixed")
+    for each in map(str, (entry for name in sets for entry in read(f"{name}.jsonl"))):
+        for text in (each, *re.findall(r"'([^']*)'", each)):
+            assert redact_secrets(text) == secrets._without_secrets(text)
 
 
 WORDS = st.text("abé中 1_:\"'{", max_size=5)  # of which no name of a secret can be made

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import ChromaStore, Memory, Ranking
 from langgraph_memory.errors import ConfigurationError
@@ -1004,3 +1005,21 @@ def test_what_is_over_crowds_nothing_out(chroma_memory: Memory, clock: ManualClo
     clock.advance(days=3)
     recalled = chroma_memory.recall("drinks tea at meeting 7", user="ana", limit=1, min_relevance=0)
     assert texts(recalled) == texts(recalled.profile) == ["The user drinks tea"]
+
+
+# -- stores --
+
+
+def test_a_filter_leaves_the_window_of_a_message_as_it_is_on_any_store() -> None:
+    """What others said around it counts, also where their messages are filtered out."""
+    embeddings = HashingEmbeddings()
+    index: Any = {"dims": embeddings.dims, "embed": embeddings, "fields": ["text"]}
+    found = []
+    for store in (ChromaStore.in_memory(embed=embeddings), InMemoryStore(index=index)):
+        with Memory(store, clock=ManualClock()) as memory:
+            said = [("Ben", "Where did you buy the kayak?"), ("Zoë", "At a shop in Lugano.")]
+            messages = [HumanMessage(text, name=name, id=text) for name, text in said]
+            memory.log_turn(messages, user="ana", thread_id="monday")
+            recalled = memory.recall("buy the kayak", user="ana", filter={"speaker": "Zoë"})
+            found.append([(hit.text, pytest.approx(hit.score)) for hit in recalled.hits])
+    assert found[0] == found[1] != []

@@ -125,6 +125,7 @@ async def test_a_thread_that_somebody_holds_says_so(
         assert answer(await do(graph, "invoke", say("three"), config)).endswith("three")
 
 
+@pytest.mark.slow
 async def test_a_server_that_cut_the_connections_is_connected_to_again(
     sessions: Sessions, database: Any, do: Do
 ) -> None:

@@ -415,6 +415,7 @@ def spawn(place: Place, user: str, thread: str, turns: int) -> subprocess.Popen[
     )
 
 
+@pytest.mark.slow
 def test_a_thread_goes_on_in_the_next_process(tmp_path: Path) -> None:
     for expected in ("1 messages", "3 messages"):
         out, err = spawn(tmp_path, "ana", "t", 1).communicate("go\n", timeout=120)
@@ -425,6 +426,7 @@ def test_a_thread_goes_on_in_the_next_process(tmp_path: Path) -> None:
         assert [session.title for session in sessions.list("ana")] == ["from ana"]
 
 
+@pytest.mark.slow
 def test_two_processes_write_different_threads_at_once(place: Place) -> None:
     running = [spawn(place, user, f"{user}'s", 40) for user in ("ana", "bo")]
     for process in running:

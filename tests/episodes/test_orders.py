@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.labelled import read
-from langgraph_memory.messages.orders import names_order
+from langgraph_memory.episodes.tasks import names_order
 
 ORDERED = """
 A kilo of Colombia, ground for a moka pot, shipped to Rosario.

@@ -14,8 +14,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
 
 from langgraph_memory import Candidate, ChromaStore, ConfigurationError, Memory
-from langgraph_memory.records.aliases import MAX_ALIASES, MAX_PROPOSED, proposed, united
+from langgraph_memory.notes.proposal_filter import MAX_PROPOSED, proposed_aliases
 from langgraph_memory.records.records import Note
+from langgraph_memory.records.validation import MAX_ALIASES, united
 from langgraph_memory.redaction import redact_secrets
 from langgraph_memory.testing import HashingEmbeddings, ScriptedChatModel
 from tests.conftest import STORES, Verbs
@@ -184,7 +185,7 @@ def test_aliases_are_united_without_repetition_and_the_first_stay(groups: list[l
     ],
 )
 def test_another_way_to_ask_is_kept(said: str, alias: str) -> None:
-    assert proposed([alias], [said], str) == (alias,)
+    assert proposed_aliases([alias], [said], str) == (alias,)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_another_way_to_ask_is_kept(said: str, alias: str) -> None:
     ],
 )
 def test_what_says_the_note_itself_or_more_than_it_is_dropped(said: str, alias: str) -> None:
-    assert proposed([alias, "exercise"], [said], redact_secrets) == ("exercise",)
+    assert proposed_aliases([alias, "exercise"], [said], redact_secrets) == ("exercise",)
 
 
 ANY_JSON = st.recursive(
@@ -222,7 +223,7 @@ ANY_JSON = st.recursive(
 def test_whatever_a_model_proposes_is_a_few_texts_without_new_digits(
     answer: Any, said: str
 ) -> None:
-    kept = proposed(answer, [said], str)
+    kept = proposed_aliases(answer, [said], str)
     assert len(kept) <= MAX_PROPOSED
     assert all(alias.strip() for alias in kept)
     for alias in kept:
