@@ -23,7 +23,7 @@ ATTEMPTS = 20
 """A process that fills its memory writes its index every 1,000 rows, for a part of a second."""
 
 PENDING = "erasure.json"
-"""Whose bytes are still to be overwritten, as `holdings` has it: in the copy, too."""
+"""Whose bytes are still to be overwritten, as `held_files` has it: in the copy, too."""
 
 _PAUSE = 0.25  # seconds
 

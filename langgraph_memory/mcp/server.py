@@ -3,7 +3,7 @@
 The tools are those of `memory_tools`, with the same texts, and two more; the user's notes are
 resources too.
 Whose memory it is comes from how the server was started, or from the bearer token of a request;
-never from an argument. `mcp_http` serves it over HTTP.
+never from an argument. `http` serves it over HTTP.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The threads of users, in the tables of LangGraph's saver and one of ours: whose each is.
 
 One idea of a database serves all: whatever is asked or changed is one transaction in which the
-claim is checked. `sqlite_guard` and `postgres_guard` say how theirs is begun.
+claim is checked. `sqlite` and `postgres` say how theirs is begun.
 """
 
 from __future__ import annotations
