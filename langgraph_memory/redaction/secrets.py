@@ -5,7 +5,7 @@ What is looked for, in this order, each in a module of its own:
 - `forms`: what has a published form, or stands where a secret does;
 - `named_spans`: values of what is called a secret: `assigned` in files, `told` in sentences.
   `naming` finds the names, `looks` judges the values;
-- `columns`: what stands below such a name in a table;
+- `column_spans`: what stands below such a name in a table;
 - `codes`: codes that open something, and card numbers.
 
 `parts` does the same with JSON, and with texts in parts. `personal` is on request.
@@ -20,11 +20,11 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.redaction.assigned import (
     assigned_value,
     assignment,
+    column_spans,
     row_of_words,
     value_below,
 )
 from langgraph_memory.redaction.codes import card_spans, without_codes
-from langgraph_memory.redaction.columns import column_spans
 from langgraph_memory.redaction.forms import without_forms
 from langgraph_memory.redaction.naming import Name, Span, names_in, names_secret
 from langgraph_memory.redaction.personal import KINDS, PersonalKind, without_personal
