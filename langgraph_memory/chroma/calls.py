@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -124,6 +125,66 @@ class ChromaRows:
                 f"Chroma takes {self.max_rows:,} at once: split it"
             )
 
+    # -- what the rows hold --
+
+    def items_in(self, namespaces: Sequence[Namespace], most: int) -> list[StoredItem]:
+        """Return all items of some namespaces, first written first.
+
+        Args:
+            namespaces: What is read.
+            most: How many rows they may have between them.
+
+        Raises:
+            TooLargeError: If they have more; little is read to find out.
+        """
+        metadatas: list[Any] = []
+        documents: list[Any] = []
+        vectors: list[Any] = []
+        counted = False
+        filters = [{"part": {"$in": page}} for page in cut([part_of(ns) for ns in namespaces])]
+        for page in itertools.chain.from_iterable(self.pages(each, WHOLE) for each in filters):
+            metadatas += page["metadatas"]
+            documents += page["documents"]
+            if len(page["ids"]):
+                vectors.append(page["embeddings"])
+            is_full = len(page["ids"]) >= PAGE
+            if (is_full and not counted) or len(metadatas) > most:
+                # Before much is read that cannot be kept.
+                if (found := sum(len(self.ids(each)) for each in filters)) > most:
+                    raise TooLargeError(found)
+                counted = True
+        matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
+        return items_from_rows(metadatas, documents, matrix)
+
+    def items_at(self, ids: Iterable[str]) -> Iterator[tuple[str, StoredItem]]:
+        """Yield the ids of items' rows, and the items, with their first vector alone."""
+        for page in self.at(list(dict.fromkeys(ids)), WHOLE):
+            for id, metadata, document, vector in zip(
+                page["ids"], page["metadatas"], page["documents"], page["embeddings"], strict=True
+            ):
+                for item in items_from_rows([metadata], [document], np.asarray([vector])):
+                    yield id, item
+
+    def replaced(self, ids: Sequence[str]) -> dict[str, ReplacedItem]:
+        """Return what a write has to know of the items in rows, by the id of their row."""
+        return {
+            page["ids"][i]: ReplacedItem(envelope["created_at"], envelope["vectors"])
+            for page in self.at(ids, ["metadatas"])
+            for i, _, _, envelope in readable_items(page["metadatas"])
+        }
+
+    def envelopes(self, where: Where) -> Iterator[tuple[Address, dict[str, Any]]]:
+        """Yield where items are, and what their rows say of them."""
+        for page in self.pages(where, ["metadatas"]):
+            for _, namespace, metadata, envelope in readable_items(page["metadatas"]):
+                yield (namespace, metadata["key"]), envelope
+
+    def namespaces(self) -> tuple[Namespace, ...]:
+        """Return the namespaces that hold an item, sorted."""
+        pages = self.pages({"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"])
+        rows = itertools.chain.from_iterable(page["metadatas"] for page in pages)
+        return _readable(row for row in rows if row is not None and not is_empty(row))
+
     # -- parts of the above --
 
     def _call(self, doing: str, call: Callable[[], T]) -> T:
@@ -244,93 +305,23 @@ class TooLargeError(Exception):
         self.rows = rows
 
 
-def load_items(rows: ChromaRows, namespaces: Sequence[Namespace], most: int) -> list[StoredItem]:
-    """Return all items of some namespaces, first written first.
-
-    Args:
-        rows: Where they are.
-        namespaces: What is read.
-        most: How many rows they may have between them.
-
-    Raises:
-        TooLargeError: If they have more; little is read to find out.
-    """
-    metadatas: list[Any] = []
-    documents: list[Any] = []
-    vectors: list[Any] = []
-    counted = False
-    for parts in cut([part_of(namespace) for namespace in namespaces]):
-        for page in rows.pages({"part": {"$in": parts}}, WHOLE):
-            metadatas += page["metadatas"]
-            documents += page["documents"]
-            if len(page["ids"]):
-                vectors.append(page["embeddings"])
-            is_full = len(page["ids"]) >= PAGE
-            if (is_full and not counted) or len(metadatas) > most:
-                _check_fits(rows, namespaces, most)  # before much is read that cannot be kept
-                counted = True
-    matrix = np.concatenate(vectors) if vectors else np.zeros((0, 0))
-    return items_from_rows(metadatas, documents, matrix)
-
-
-def _check_fits(rows: ChromaRows, namespaces: Sequence[Namespace], most: int) -> None:
-    parts = cut([part_of(namespace) for namespace in namespaces])
-    found = sum(len(rows.ids({"part": {"$in": page}})) for page in parts)
-    if found > most:
-        raise TooLargeError(found)
-
-
-def stored_items(rows: ChromaRows, ids: Iterable[str]) -> Iterator[tuple[str, StoredItem]]:
-    """Yield the ids of items' rows, and the items, with their first vector alone."""
-    for page in rows.at(list(dict.fromkeys(ids)), WHOLE):
-        for id, metadata, document, vector in zip(
-            page["ids"], page["metadatas"], page["documents"], page["embeddings"], strict=True
-        ):
-            for item in items_from_rows([metadata], [document], np.asarray([vector])):
-                yield id, item
-
-
-def stored_before(rows: ChromaRows, ids: Sequence[str]) -> dict[str, ReplacedItem]:
-    """Return what a write has to know of the items in rows, by the id of their row."""
-    return {
-        page["ids"][i]: ReplacedItem(envelope["created_at"], envelope["vectors"])
-        for page in rows.at(ids, ["metadatas"])
-        for i, _, _, envelope in readable_items(page["metadatas"])
-    }
-
-
-def item_envelopes(
-    rows: ChromaRows, where: dict[str, Any]
-) -> Iterator[tuple[Address, dict[str, Any]]]:
-    """Yield where items are, and what their rows say of them."""
-    for page in rows.pages(where, ["metadatas"]):
-        for _, namespace, metadata, envelope in readable_items(page["metadatas"]):
-            yield (namespace, metadata["key"]), envelope
-
-
 def namespaces_in(directory: Path, prefix: Namespace) -> tuple[Namespace, ...]:
     """Return the namespaces under a prefix that hold an item, sorted, as SQLite has them.
 
     Chroma would read the rows of all namespaces. Nothing may be written meanwhile: SQLite in Chroma
     and in Python are two, and one that closes the file lets go of the other's locks.
     """
-    found = set()
     with reading(directory) as connection:
         collection = find_collection(connection, COLLECTION)
         stem = part_of(prefix)[:-1] if prefix else ""
         parts = [] if collection is None else namespace_parts(connection, collection, stem)
-    for part in parts:
-        with suppress(Unreadable):
-            found.add(read_namespace({"part": part}))
-    return tuple(sorted(found))
+    return _readable({"part": part} for part in parts)
 
 
-def listed_namespaces(rows: ChromaRows) -> tuple[Namespace, ...]:
-    """Return the namespaces that hold an item, sorted."""
+def _readable(metadatas: Iterable[Mapping[str, Any]]) -> tuple[Namespace, ...]:
+    """Return the namespaces that rows name, sorted."""
     found = set()
-    for page in rows.pages({"state": {"$in": ["namespace", "emptied"]}}, ["metadatas"]):
-        for metadata in page["metadatas"]:
-            with suppress(Unreadable):  # that of an erased user, for one
-                if metadata is not None and not is_empty(metadata):
-                    found.add(read_namespace(metadata))
+    for metadata in metadatas:
+        with suppress(Unreadable):  # that of an erased user, for one
+            found.add(read_namespace(metadata))
     return tuple(sorted(found))

@@ -16,26 +16,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.chroma.calls import (
-    ChromaRows,
-    TooLargeError,
-    cut,
-    item_envelopes,
-    listed_namespaces,
-    load_items,
-    stored_before,
-    stored_items,
-)
+from langgraph_memory.chroma.calls import ChromaRows, TooLargeError, cut
 from langgraph_memory.chroma.catalogue import Catalogue, under
 from langgraph_memory.chroma.expiry import Prolonged
 from langgraph_memory.chroma.index_search import LargeReader, Scope, ScopeName
 from langgraph_memory.chroma.partition import Limits, Partition, PartitionCache, PartitionSnapshot
 from langgraph_memory.chroma.planning import (
+    Gone,
+    Replaced,
     Write,
     Writes,
     deletions,
@@ -52,17 +46,29 @@ from langgraph_memory.chroma.rows import (
     row_id,
     tombstone,
 )
-from langgraph_memory.chroma.vector_clock import VectorClock, is_empty
+from langgraph_memory.chroma.vector_clock import Clocks, VectorClock, is_empty
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.models import Fingerprint, fingerprint_from_metadata, fingerprint_to_metadata
 from langgraph_memory.store import Address, Namespace, StoredItem, part_of
 from langgraph_memory.text import replace_surrogates
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 Pair = tuple[Partition, PartitionSnapshot]
 Source = Sequence[Pair] | LargeReader
 """Where an operation looks: partitions in memory, or what is too large for that."""
+
+
+class Wanted(NamedTuple):
+    """What a batch asks a collection for."""
+
+    addresses: Sequence[Address]
+    """Of single items."""
+    names: Sequence[ScopeName] = ()
+    """What is searched."""
+    now: float | None = None
+    """What has expired by then (seconds since 1970) is left out."""
+    listing: Namespace | None = None
+    """The prefix of the namespaces that are asked for."""
 
 
 class BatchReads(NamedTuple):
@@ -81,23 +87,17 @@ class Collection:
         rows: The calls to Chroma.
         limits: How much is kept in memory.
         on_close: Called at the end.
-        order: A number that is not below that of any item, in nanoseconds since 1970.
         elsewhere: Where it lies, in words; empty if in memory alone, or in a directory of ours.
     """
 
     def __init__(
-        self,
-        rows: ChromaRows,
-        limits: Limits,
-        on_close: Callable[[], object],
-        order: int = 0,
-        elsewhere: str = "",
+        self, rows: ChromaRows, limits: Limits, on_close: Callable[[], object], elsewhere: str = ""
     ) -> None:
         self._rows = rows
         self._limits = limits
         self._on_close = on_close
         self.elsewhere = elsewhere
-        self._order = order  # of the latest write; goes on from there if the clock is set back
+        self._order = 0  # of the latest write; goes on from there if the clock is set back
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._cache = PartitionCache(limits.cache_bytes)
@@ -139,34 +139,22 @@ class Collection:
 
     # -- reading --
 
-    def read(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName] = (),
-        now: float | None = None,
-        listing: Namespace | None = None,
-    ) -> BatchReads:
+    def read(self, wanted: Wanted) -> BatchReads:
         """Return items, sources to search, and namespaces, all as they are at one moment.
 
         Partitions that are not cached are loaded with one read; those of single items are not.
-
-        Args:
-            addresses: Of single items.
-            names: What is searched.
-            now: What has expired by then (seconds since 1970) is left out.
-            listing: The prefix of the namespaces that are asked for.
         """
         with self.publishing:
             self.check_usable()
-            listed = () if listing is None else self._catalogue.under(listing)
-            scopes = [self._known_scope(name) for name in names]
+            listed = () if wanted.listing is None else self._catalogue.under(wanted.listing)
+            scopes = [self._known_scope(name) for name in wanted.names]
             if listed is not None and None not in scopes:
                 known = [scope for scope in scopes if scope is not None]
-                if found := self._cached(addresses, known, now, listed):
+                if found := self._cached(wanted, known, listed):
                     return found
         with self._lock:  # no write comes between the reads
-            listed = () if listing is None else self.namespaces(listing)
-            return self._loaded(addresses, [self._scope(name) for name in names], now, listed)
+            listed = () if wanted.listing is None else self.namespaces(wanted.listing)
+            return self._loaded(wanted, [self._scope(name) for name in wanted.names], listed)
 
     def namespaces(self, prefix: Namespace = ()) -> Sequence[Namespace]:
         """Return the namespaces under a prefix that hold an item, sorted."""
@@ -227,7 +215,7 @@ class Collection:
             return self._delete(
                 item
                 for namespace in self.namespaces(prefix)
-                for item in list(item_envelopes(self._rows, {"part": part_of(namespace)}))
+                for item in list(self._rows.envelopes({"part": part_of(namespace)}))
             )
 
     # -- erasing --
@@ -245,7 +233,7 @@ class Collection:
     def first_vectors(self, addresses: Iterable[Address]) -> dict[str, NDArray[np.float32]]:
         """Return the first text of each of some items that has one, with its vector."""
         with self._lock:
-            found = stored_items(self._rows, [row_id(*address) for address in addresses])
+            found = self._rows.items_at([row_id(*address) for address in addresses])
             return {item.texts[0]: item.vectors[0] for _, item in found if item.texts}
 
     def count_beside(self, namespaces: Iterable[Namespace]) -> int:
@@ -361,58 +349,49 @@ class Collection:
     # -- parts of reading; `publishing` is held --
 
     def _cached(
-        self,
-        addresses: Sequence[Address],
-        scopes: Sequence[Scope],
-        now: float | None,
-        listed: Sequence[Namespace],
+        self, wanted: Wanted, scopes: Sequence[Scope], listed: Sequence[Namespace]
     ) -> BatchReads | None:
         """Return what is read if all of it is in memory."""
-        wanted = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
+        searched = dict.fromkeys(ns for scope in scopes for ns in scope.namespaces)
         here = {}
-        for namespace in (*wanted, *(ns for ns, _ in addresses)):
+        for namespace in (*searched, *(ns for ns, _ in wanted.addresses)):
             partition = self._cache.get(namespace)
             if partition is None:
                 return None
             here[namespace] = partition
-        pairs = {ns: (here[ns], here[ns].snapshot(now)) for ns in wanted}
+        pairs = {ns: (here[ns], here[ns].snapshot(wanted.now)) for ns in searched}
         return BatchReads(
-            [here[ns].get(key, now) for ns, key in addresses],
+            [here[ns].get(key, wanted.now) for ns, key in wanted.addresses],
             {scope.name: [pairs[ns] for ns in scope.namespaces] for scope in scopes},
             listed,
         )
 
     def _known_scope(self, name: ScopeName) -> Scope | None:
         kind, namespace = name
-        if kind == "namespace":
-            return Scope(name, (namespace,))
-        known = self._catalogue.under(namespace)
+        known = (namespace,) if kind == "namespace" else self._catalogue.under(namespace)
         return None if known is None else Scope(name, tuple(known))
 
     # -- parts of reading; the lock is held --
 
     def _learn(self, prefix: Namespace) -> None:
         """Read the namespaces under a prefix, or under a shorter one."""
-        self._catalogue.learn((), listed_namespaces(self._rows))
+        self._catalogue.learn((), self._rows.namespaces())
 
     def _scope(self, name: ScopeName) -> Scope:
         kind, namespace = name
-        return Scope(
-            name, (namespace,) if kind == "namespace" else tuple(self.namespaces(namespace))
-        )
+        known = (namespace,) if kind == "namespace" else self.namespaces(namespace)
+        return Scope(name, tuple(known))
 
     def _loaded(
-        self,
-        addresses: Sequence[Address],
-        scopes: Sequence[Scope],
-        now: float | None,
-        listed: Sequence[Namespace],
+        self, wanted: Wanted, scopes: Sequence[Scope], listed: Sequence[Namespace]
     ) -> BatchReads:
         self.check_usable()
-        items = self._get(addresses, now)
+        now = wanted.now
+        items = self._get(wanted.addresses, now)
+        present = partial(self._present, now=now)
         pairs = {part.namespace: (part, part.snapshot(now)) for part in self._scopes(scopes)}
         sources: dict[ScopeName, Source] = {
-            scope.name: self._large_reader(scope, now)
+            scope.name: LargeReader(self._rows, scope, self._large[scope.name], present)
             if scope.name in self._large and scope.namespaces  # Chroma takes no empty list of them
             else [pairs[namespace] for namespace in scope.namespaces]
             for scope in scopes
@@ -430,7 +409,7 @@ class Collection:
 
     def _stored_items(self, ids: Iterable[str], now: float | None) -> dict[str, StoredItem | None]:
         """Return the items that Chroma has now, by the id of their row."""
-        return {id: self._present(item, now) for id, item in stored_items(self._rows, ids)}
+        return {id: self._present(item, now) for id, item in self._rows.items_at(ids)}
 
     def _present(self, item: StoredItem, now: float | None) -> StoredItem | None:
         """Return an item with its true end; `None` if it has expired by `now`."""
@@ -473,24 +452,21 @@ class Collection:
     def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
         if not namespaces:
             return []
+        clocks = self._clocks(namespaces)  # before: a write in between costs one more load
         items: dict[Namespace, list[StoredItem]] = {namespace: [] for namespace in namespaces}
-        for item in load_items(self._rows, namespaces, self._limits.partition_rows):
+        for item in self._rows.items_in(namespaces, self._limits.partition_rows):
             items[item.namespace].append(item)
             self._order = max(self._order, item.order)  # also if the clock was set back
-        return [Partition.of(namespace, found) for namespace, found in items.items()]
-
-    def _large_reader(self, scope: Scope, now: float | None) -> LargeReader:
-        total = self._large[scope.name]
-        return LargeReader(self._rows, scope, total, lambda item: self._present(item, now))
+        return [Partition.of(ns, found, clocks[ns]) for ns, found in items.items()]
 
     def _expired(self, now: float) -> Iterator[tuple[Address, dict[str, Any]]]:
-        for address, envelope in item_envelopes(self._rows, {"expires": {"$lte": now}}):
+        for address, envelope in self._rows.envelopes({"expires": {"$lte": now}}):
             # Without a time to live another process has put it anew, since its end was written.
             if "ttl" in envelope and self._prolonged.get(address, now) <= now:
                 yield address, envelope
 
     def _any_present(self, namespace: Namespace, now: float) -> bool:
-        [source] = self.read((), [("namespace", namespace)], now).sources.values()
+        [source] = self.read(Wanted((), [("namespace", namespace)], now)).sources.values()
         if isinstance(source, LargeReader):
             return next(source.all(None), None) is not None
         return any(bool(snapshot.alive.any()) for _, snapshot in source)
@@ -511,11 +487,9 @@ class Collection:
                     before[row_id(namespace, key)] = ReplacedItem(
                         item.created_at, len(item.vectors)
                     )
-        return before | stored_before(self._rows, unknown)
+        return before | self._rows.replaced(unknown)
 
-    def _stamped(
-        self, namespace: Namespace, write: Write, before: Mapping[str, ReplacedItem]
-    ) -> Write:
+    def _stamped(self, namespace: Namespace, write: Write, before: Replaced) -> Write:
         """Give the items their place in the order of writes, and the time they were created."""
         put = []
         for item in write.put:
@@ -525,9 +499,7 @@ class Collection:
             put.append(replace(item, created_at=created_at, order=self._order))
         return Write(put, write.deleted)
 
-    def _emptied(
-        self, writes: Writes, gone: Mapping[str, Namespace]
-    ) -> dict[Namespace, VectorClock]:
+    def _emptied(self, writes: Writes, gone: Gone) -> dict[Namespace, VectorClock]:
         """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
         return {
@@ -536,25 +508,22 @@ class Collection:
             if self._loses_all(namespace, writes[namespace].deleted, gone)
         }
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
-        """Return up to which writes of others the cache is right: here there are no others."""
+    def _seen(self, namespaces: Iterable[Namespace]) -> Clocks:
+        """Return up to which writes of others the cache is right."""
+        return self._clocks(namespaces)
+
+    def _clocks(self, namespaces: Iterable[Namespace]) -> Clocks:
+        """Return the latest writes of others to namespaces: here there are no others."""
         return {namespace: {} for namespace in namespaces}
 
-    def _loses_all(
-        self, namespace: Namespace, deleted: Sequence[str], gone: Mapping[str, Namespace]
-    ) -> bool:
+    def _loses_all(self, namespace: Namespace, deleted: Sequence[str], gone: Gone) -> bool:
         partition = self._cache.get(namespace)
         if partition is not None:
             return len(partition) > 0 and partition.keys <= set(deleted)
         ids = set(self._rows.ids({"part": part_of(namespace)})) - {row_id(namespace)}
         return bool(ids) and ids <= gone.keys()
 
-    def _land(
-        self,
-        writes: Writes,
-        emptied: Mapping[Namespace, VectorClock],
-        gone: Mapping[str, Namespace],
-    ) -> None:
+    def _land(self, writes: Writes, emptied: Clocks, gone: Gone) -> None:
         """Write to Chroma. Deletions ride along as tombstones, so that a batch is one call."""
         dims = self._dims
         fresh = [ns for ns, write in writes.items() if write.put and ns not in self._announced]

@@ -29,7 +29,7 @@ class DirectoryCollection(Collection):
         rows: The calls to Chroma.
         limits: How much is kept in memory.
         owned: The lock of the directory, which is held.
-        order: As in `Collection`.
+        order: A number that is not below that of any item, in nanoseconds since 1970.
     """
 
     _rows: LocalRows
@@ -37,7 +37,8 @@ class DirectoryCollection(Collection):
     def __init__(self, rows: LocalRows, limits: Limits, owned: DirectoryLock, order: int) -> None:
         self.directory = owned.directory
         self._owned = owned
-        super().__init__(rows, limits, self._give_back, order)
+        super().__init__(rows, limits, self._give_back)
+        self._order = order
         self._blank()
         self._note_whole()
 

@@ -33,7 +33,7 @@ from langgraph_memory.chroma.repair.repair import (
     give_back_space,
     stored,
 )
-from langgraph_memory.chroma.tables import DATABASE, find_collection, reading, row_count
+from langgraph_memory.chroma.tables import DATABASE, find_collection, reading, rows_stored
 from langgraph_memory.errors import LangGraphMemoryError, StoreError
 from langgraph_memory.files import (
     DirectoryLock,
@@ -168,10 +168,8 @@ def _index_words_anew(directory: Path) -> None:
 
 def _limit(directory: Path) -> float:
     main = stored(directory, COLLECTION)
-    if main is None:
-        return _START_SECONDS
-    with reading(directory) as connection:
-        return _START_SECONDS + row_count(connection, main) / _ROWS_A_SECOND
+    rows = 0 if main is None else rows_stored(directory, main)
+    return _START_SECONDS + rows / _ROWS_A_SECOND
 
 
 def _end_with_parent() -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from langgraph_memory.errors import StoreError
 
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+"""The name of the directory of an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ PENDING = "erasure.json"
 
 HOLDINGS: tuple[Holding, ...] = (
     Holding("records", _files(r"chroma\.sqlite3(?:-journal|-wal|-shm)?"), of_users=True),
-    Holding("vector index", _files(rf"{_UUID}/(?:[^/]+\.bin|index_metadata\.pickle)"), True),
+    Holding("vector index", _files(rf"{UUID}/(?:[^/]+\.bin|index_metadata\.pickle)"), True),
     Holding("sessions", _files(r"sessions\.sqlite(?:-journal|-wal|-shm)?"), of_users=True),
     Holding("quarantine", _files(r"quarantine/.+"), True, _without_quarantine),
     Holding(

@@ -28,7 +28,13 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from langgraph_memory.chroma.tables import StoredCollection, queued_ids, reading, row_count, row_ids
+from langgraph_memory.chroma.tables import (
+    StoredCollection,
+    queued_ids,
+    reading,
+    row_ids,
+    rows_stored,
+)
 from langgraph_memory.errors import StoreError
 
 PICKLE = "index_metadata.pickle"
@@ -180,8 +186,7 @@ def deleted_and_live(directory: Path, collection: StoredCollection) -> tuple[int
 
     Rows that are still in the queue make the first number smaller than it is, never larger.
     """
-    with reading(directory) as connection:
-        live = row_count(connection, collection)
+    live = rows_stored(directory, collection)
     header = directory / collection.index_segment / "header.bin"
     read = Header.read(header) if header.is_file() else None
     return max(0, read.elements - live) if read else 0, live
@@ -327,13 +332,13 @@ class IndexVectors:
         """Return the vectors of rows, each of shape `(dims,)`; what is not there is left out.
 
         Raises:
-            OSError: If the files cannot be read.
+            StoreError: If the files cannot be read.
         """
-        self._refresh()
-        wanted = sorted((self._numbers[id], id) for id in ids if id in self._numbers)
-        if not wanted:
-            return {}
         try:
+            self._refresh()
+            wanted = sorted((self._numbers[id], id) for id in ids if id in self._numbers)
+            if not wanted:
+                return {}
             header = Header.read(self._folder / "header.bin")
             if header is None or not header.fits(self._dims):
                 return {}
@@ -342,6 +347,8 @@ class IndexVectors:
                 return {id: vector for id, vector in found if vector is not None}
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise StoreError(f"cannot read the index in {self._folder}: {error}") from error
 
     # -- parts of the above --
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langgraph_memory.chroma.calls import PAGE, WHOLE, ChromaRows
+from langgraph_memory.chroma.partition import Filter
 from langgraph_memory.chroma.rows import (
     Unreadable,
     items_from_rows,
@@ -60,31 +61,19 @@ class Scope:
         return {"part": {"$in": [part_of(namespace) for namespace in self.namespaces]}}
 
 
+@dataclass(frozen=True, slots=True)
 class LargeReader:
-    """Reads one scope of a collection.
+    """Reads one scope of a collection."""
 
-    Args:
-        rows: Where its rows are.
-        scope: What is read.
-        total: How many rows the scope has, as far as is known.
-        present: Returns an item as it is now; `None` if it has expired.
-    """
-
-    def __init__(
-        self,
-        rows: ChromaRows,
-        scope: Scope,
-        total: int,
-        present: Callable[[StoredItem], StoredItem | None],
-    ) -> None:
-        self._rows = rows
-        self._where = scope.where
-        self._namespaces = frozenset(scope.namespaces)
-        self._total = total
-        self._present = present
+    rows: ChromaRows
+    scope: Scope
+    total: int
+    """How many rows the scope has, as far as is known."""
+    present: Callable[[StoredItem], StoredItem | None]
+    """Returns an item as it is now; `None` if it has expired."""
 
     def near(
-        self, vector: NDArray[np.float32], filter: Mapping[str, Any] | None, wanted: int
+        self, vector: NDArray[np.float32], filter: Filter, wanted: int
     ) -> tuple[list[StoredItem], bool]:
         """Return items that are near to a vector: at least `wanted`, or all that meet the filter.
 
@@ -97,14 +86,14 @@ class LargeReader:
             The items with their vectors, in no order; and whether the nearest are certainly among
             them.
         """
-        total = self._rows.count()
+        total = self.rows.count()
         most = min(total - 1, max(FETCHED))
         # Chroma takes long to filter, and most of what it would give is meant anyway.
-        where = self._where if 2 * self._total < total else None
+        where = self.scope.where if 2 * self.total < total else None
         for count in sorted({max(count, 2 * MARGIN * wanted) for count in FETCHED}):
             if count > most:
                 break
-            found = self._rows.query(
+            found = self.rows.query(
                 query_embeddings=[vector],
                 n_results=count,
                 where=where,
@@ -120,14 +109,14 @@ class LargeReader:
         there = ((item.namespace, item.key) for item in self.all(filter))
         return self._complete(there), True
 
-    def all(self, filter: Mapping[str, Any] | None) -> Iterator[StoredItem]:
+    def all(self, filter: Filter) -> Iterator[StoredItem]:
         """Yield all items that meet a filter, without vectors, in no order."""
         return itertools.chain.from_iterable(
             self._meant(page["metadatas"], filter)
-            for page in self._rows.pages(self._where, ["metadatas"])
+            for page in self.rows.pages(self.scope.where, ["metadatas"])
         )
 
-    def last(self, filter: Mapping[str, Any] | None, limit: int) -> list[StoredItem]:
+    def last(self, filter: Filter, limit: int) -> list[StoredItem]:
         """Return items of one namespace that were first written last: `limit`, or some more.
 
         Args:
@@ -137,7 +126,7 @@ class LargeReader:
         Returns:
             The items without vectors, in no order.
         """
-        start, end = max(self._total - _LAST, 0), None
+        start, end = max(self.total - _LAST, 0), None
         found = {item.key: item for item in self._meant(self._between(start, end), filter)}
         while start and len(found) < limit:
             start, end = max(start - PAGE, 0), start
@@ -153,28 +142,28 @@ class LargeReader:
         metadatas: list[Any] = []
         while True:
             limit = PAGE if end is None else min(end - start, PAGE)
-            page = self._rows.get(
-                where=self._where, limit=limit, offset=start, include=["metadatas"]
+            page = self.rows.get(
+                where=self.scope.where, limit=limit, offset=start, include=["metadatas"]
             )
             metadatas += page["metadatas"]
             start += limit
             if len(page["ids"]) < limit or start == end:
                 return metadatas
 
-    def _meant(
-        self, metadatas: Sequence[Any], filter: Mapping[str, Any] | None
-    ) -> Iterator[StoredItem]:
+    def _meant(self, metadatas: Sequence[Any], filter: Filter) -> Iterator[StoredItem]:
+        meant = frozenset(self.scope.namespaces)
         no_vectors = np.zeros((len(metadatas), 0), np.float32)
         for item in items_from_rows(metadatas, [None] * len(metadatas), no_vectors):
-            if item.namespace in self._namespaces and matches(item.value, filter or {}):
-                present = self._present(item)
+            if item.namespace in meant and matches(item.value, filter or {}):
+                present = self.present(item)
                 if present is not None:
                     yield present
 
     def _complete(self, addresses: Iterable[Address]) -> list[StoredItem]:
         """Return the indexed items of this scope at some addresses, with all their vectors."""
-        meant = (each for each in dict.fromkeys(addresses) if each[0] in self._namespaces)
-        own = self._rows_of([row_id(*address) for address in meant])
+        meant = frozenset(self.scope.namespaces)
+        asked = (each for each in dict.fromkeys(addresses) if each[0] in meant)
+        own = self._rows_of([row_id(*address) for address in asked])
         further = [
             row_id(namespace, metadata["key"], field)
             for _, namespace, metadata, envelope in readable_items(row for row, _, _ in own)
@@ -184,12 +173,12 @@ class LargeReader:
         if not rows:
             return []
         metadatas, documents, vectors = zip(*rows, strict=True)
-        items = map(self._present, items_from_rows(metadatas, documents, np.stack(vectors)))
+        items = map(self.present, items_from_rows(metadatas, documents, np.stack(vectors)))
         return [item for item in items if item is not None and len(item.vectors)]
 
     def _rows_of(self, ids: Sequence[str]) -> list[tuple[Any, Any, Any]]:
         rows: list[tuple[Any, Any, Any]] = []
-        for found in self._rows.at(ids, WHOLE):
+        for found in self.rows.at(ids, WHOLE):
             rows += zip(found["metadatas"], found["documents"], found["embeddings"], strict=True)
         return rows
 

@@ -34,6 +34,7 @@ from langgraph_memory.chroma.calls import ChromaRows
 from langgraph_memory.chroma.rows import Row, read_namespace
 from langgraph_memory.chroma.tables import DATABASE, take_back
 from langgraph_memory.errors import StoreError
+from langgraph_memory.files import leave_mark
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -46,23 +47,16 @@ class LocalRows(ChromaRows):
         client: A Chroma client of the folder.
         name: The collection's.
         folder: The folder.
-        reopen: Returns a new client; without it, a client that has failed is not replaced.
-        before_write: Called before anything is written for the first time.
+        reopen: Returns a new client, if the folder is ours; else a client that has failed is not
+            replaced, and the folder is not marked as written to.
     """
 
     def __init__(
-        self,
-        client: Any,
-        name: str,
-        folder: Path,
-        *,
-        reopen: Callable[[], Any] | None = None,
-        before_write: Callable[[], None] | None = None,
+        self, client: Any, name: str, folder: Path, reopen: Callable[[], Any] | None = None
     ) -> None:
         self._folder = folder
         self._room = Room(folder)
         self._reopen = reopen
-        self._before_write = before_write
         self._failed = 0  # bytes that the write needed which has failed, or 0
         self._undecided: set[str] = set()
         self._replacing = threading.RLock()
@@ -141,9 +135,8 @@ class LocalRows(ChromaRows):
         if self._failed:
             self._replace_client(max(need, self._failed))
         self._room.check(need)
-        if self._before_write is not None:
-            self._before_write()
-            self._before_write = None
+        if self._reopen is not None:
+            leave_mark(self._folder / DATABASE)
         try:
             yield
         except BaseException as error:
@@ -164,11 +157,8 @@ class LocalRows(ChromaRows):
                 "this client, and open the folder with a new one"
             )
         self._room.try_out(need)
-        with self._replacing:
-            self._close_client()
-            self._take_back()
-            self._open_client()
-        self._failed = 0
+        with self.closed():
+            self._failed = 0
 
     def _close_client(self) -> None:
         client, self._client = self._client, None

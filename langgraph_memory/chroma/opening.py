@@ -10,7 +10,6 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from langgraph_memory.chroma.server import Server, disconnect, is_server
 from langgraph_memory.chroma.server_collection import ServerCollection, ServerRows
 from langgraph_memory.chroma.tables import DATABASE
 from langgraph_memory.errors import StoreError, StoreLockedError
-from langgraph_memory.files import DirectoryLock, leave_mark, resolved
+from langgraph_memory.files import DirectoryLock, resolved
 from langgraph_memory.models import Embedder
 
 logger = logging.getLogger(__name__)
@@ -72,13 +71,7 @@ def _owned(directory: Path, limits: Limits, embedder: Embedder) -> Collection:
         finish_erasure(lock)
         client = opening.enter_context(closing(persistent_client(directory)))
         written = (directory / DATABASE).stat().st_mtime_ns
-        rows = LocalRows(
-            client,
-            COLLECTION,
-            directory,
-            reopen=reopen,
-            before_write=partial(leave_mark, directory / DATABASE),
-        )
+        rows = LocalRows(client, COLLECTION, directory, reopen)
         collection = DirectoryCollection(rows, limits, lock, written)
         opening.pop_all()  # all went well: the collection closes them now
         return collection
@@ -170,7 +163,7 @@ def open_in_memory(limits: Limits) -> Collection:
     import chromadb
 
     name = f"{COLLECTION}_{uuid.uuid4().hex}"  # all clients in memory see the same collections
-    client = chromadb.EphemeralClient(settings=settings())
+    client: Any = chromadb.EphemeralClient(settings=settings())
 
     def close() -> None:
         client.delete_collection(name)

@@ -15,7 +15,7 @@ import threading
 from bisect import insort
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +23,11 @@ from numpy.typing import NDArray
 
 from langgraph_memory.chroma.vector_clock import VectorClock
 from langgraph_memory.records import flaw_in, tell_once
-from langgraph_memory.store import Columns, Namespace, StoredItem, matches, part_of
+from langgraph_memory.store import Columns, Flags, Namespace, Scores, StoredItem, matches, part_of
 from langgraph_memory.text import LexicalIndex, tokens
+
+Filter = Mapping[str, Any] | None
+"""As LangGraph's `search` takes it."""
 
 _MASKS_KEPT = 8
 _BLOCK = 64  # rows looked at together for the newest: more than are usually asked for
@@ -65,9 +68,12 @@ class Partition:
         self._sound = self._snapshot.alive  # as the last reader of records saw it
 
     @classmethod
-    def of(cls, namespace: Namespace, items: Sequence[StoredItem]) -> Partition:
+    def of(
+        cls, namespace: Namespace, items: Sequence[StoredItem], clock: VectorClock | None = None
+    ) -> Partition:
         """Return a partition that holds `items`, given oldest update first."""
         partition = cls(namespace)
+        partition.clock = clock or {}
         partition.apply(items, ())
         return partition
 
@@ -140,7 +146,9 @@ class Partition:
         rows, vectors, _ = self._snapshot
         replaced = [self._row_of[item.key] for item in put if item.key in self._row_of]
         removed = [self._row_of[key] for key in deleted if key in self._row_of]
-        alive = self._alive_with(rows + len(put), dead=replaced + removed)
+        alive = np.ones(rows + len(put), np.bool_)
+        alive[:rows] = self._snapshot.alive
+        alive[replaced + removed] = False
         vectors = self._append_vectors(put, rows, vectors)
         self._ends = self._ends_with(put, rows)
         if flawed := frozenset(self._flawed_among(put, rows)):
@@ -169,13 +177,9 @@ class Partition:
             if self._ends is not None:
                 item = replace(item, expires=float(self._ends[row]))
             items.append(item)
-        compacted = Partition.of(self.namespace, items)
-        compacted.clock = self.clock
-        return compacted
+        return Partition.of(self.namespace, items, self.clock)
 
-    def similarities(
-        self, query: NDArray[np.float32], snapshot: PartitionSnapshot
-    ) -> NDArray[np.float32]:
+    def similarities(self, query: NDArray[np.float32], snapshot: PartitionSnapshot) -> Scores:
         """Return each row's cosine similarity to a unit vector, of its best text.
 
         Args:
@@ -193,9 +197,7 @@ class Partition:
             np.maximum.at(best, rows, near)
         return best
 
-    def select(
-        self, filter: Mapping[str, Any] | None, snapshot: PartitionSnapshot
-    ) -> NDArray[np.bool_]:
+    def select(self, filter: Filter, snapshot: PartitionSnapshot) -> Flags:
         """Return which rows are alive and meet a filter, as an array of shape `(rows,)`."""
         alive = snapshot.alive
         if not filter:
@@ -242,7 +244,7 @@ class Partition:
         return first
 
     def newest(
-        self, filter: Mapping[str, Any] | None, snapshot: PartitionSnapshot, by: str | None = None
+        self, filter: Filter, snapshot: PartitionSnapshot, by: str | None = None
     ) -> Iterator[StoredItem]:
         """Yield the items that meet a filter, the newest first, looking no further than asked.
 
@@ -294,13 +296,6 @@ class Partition:
         self._masks.move_to_end(name)
         return mask
 
-    def _alive_with(self, rows: int, dead: Sequence[int]) -> NDArray[np.bool_]:
-        """Return which rows are alive once the new ones are there; it copies a byte a row."""
-        alive = np.ones(rows, np.bool_)
-        alive[: self._snapshot.rows] = self._snapshot.alive
-        alive[list(dead)] = False
-        return alive
-
     def _ends_with(self, put: Sequence[StoredItem], rows: int) -> NDArray[np.float64] | None:
         """Return when each row ends once the new ones are there."""
         if self._ends is None and all(item.ttl is None for item in put):
@@ -337,20 +332,15 @@ def _without_vectors(item: StoredItem) -> StoredItem:
     return replace(item, vectors=np.empty((len(item.vectors), 0), np.float32))
 
 
-@dataclass(slots=True, init=False)
+@dataclass(slots=True)
 class _Mask:
     """Which rows meet a filter, worked out once a row: rows do not change."""
 
     filter: Mapping[str, Any]
-    values: NDArray[np.bool_]
-    low: int
-    high: int
+    values: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    low: int = 0
+    high: int = 0
     """The rows from `low` to `high` are known."""
-
-    def __init__(self, filter: Mapping[str, Any]) -> None:
-        self.filter = filter
-        self.values = np.zeros(0, np.bool_)
-        self.low = self.high = 0
 
     def extend_down(self, items: Sequence[StoredItem], low: int, high: int) -> None:
         if len(self.values) < high:

@@ -143,14 +143,12 @@ def _checked(op: Any) -> Any:
         raise ConfigurationError(f"not an operation of a store: {op!r}")
     if getattr(op, "limit", 0) < 0 or getattr(op, "offset", 0) < 0:
         raise ConfigurationError("limit and offset cannot be negative")
-    if isinstance(op, (SearchOp, HybridOp, NewestOp)):
-        if op.filter is None:
-            return _cleaned(op)
-        check_filter(op.filter)
-        own = copy_json(op.filter)
-        extended = isinstance(op.filter, ExtendedFilter)
-        return _cleaned(op._replace(filter=ExtendedFilter(own) if extended else own))
-    return _checked_put(_cleaned(op)) if isinstance(op, PutOp) else _cleaned(op)
+    if (filter := getattr(op, "filter", None)) is not None:
+        check_filter(filter)
+        own = copy_json(filter)
+        op = op._replace(filter=ExtendedFilter(own) if isinstance(filter, ExtendedFilter) else own)
+    op = _cleaned(op)
+    return _checked_put(op) if isinstance(op, PutOp) else op
 
 
 def _cleaned(op: Any) -> Any:
@@ -188,6 +186,10 @@ class Write:
 
 
 Writes = Mapping[Namespace, Write]
+Replaced = Mapping[str, ReplacedItem]
+"""What the items that a write touches are before it, by the id of their row."""
+Gone = Mapping[str, Namespace]
+"""The rows that a write leaves behind, by their id."""
 
 
 def touched_ids(writes: Writes) -> list[str]:
@@ -201,7 +203,7 @@ def put_rows(writes: Writes, dims: int) -> list[Row]:
     return [row for item in puts for row in item_rows(item, dims)]
 
 
-def gone_ids(writes: Writes, before: Mapping[str, ReplacedItem]) -> dict[str, Namespace]:
+def gone_ids(writes: Writes, before: Replaced) -> dict[str, Namespace]:
     """Return the rows that a write leaves behind: deleted items', and fields no longer indexed."""
     gone: dict[str, Namespace] = {}
     for namespace, write in writes.items():
@@ -214,7 +216,7 @@ def gone_ids(writes: Writes, before: Mapping[str, ReplacedItem]) -> dict[str, Na
     return gone
 
 
-def grown_by(namespace: Namespace, write: Write, before: Mapping[str, ReplacedItem]) -> int:
+def grown_by(namespace: Namespace, write: Write, before: Replaced) -> int:
     """Return how many more rows of items a namespace has after a write."""
     old = [before[id] for key in write.keys if (id := row_id(namespace, key)) in before]
     new = sum(max(len(item.vectors), 1) for item in write.put)

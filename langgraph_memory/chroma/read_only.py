@@ -28,17 +28,16 @@ from langgraph_memory.chroma.calls import (
     cut,
     own_metadatas,
 )
-from langgraph_memory.chroma.collection import BatchReads, Collection
+from langgraph_memory.chroma.collection import BatchReads, Collection, Wanted
 from langgraph_memory.chroma.index_files import IndexVectors
-from langgraph_memory.chroma.index_search import ScopeName
-from langgraph_memory.chroma.partition import Limits, Partition
+from langgraph_memory.chroma.partition import Limits
 from langgraph_memory.chroma.repair.rebuild import NEXT, embedded, is_complete, rows_of
 from langgraph_memory.chroma.repair.repair import confirmed, refuse_lost
 from langgraph_memory.chroma.tables import DATABASE, StoredCollection, find_collection, row_count
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.files import SqliteReader
 from langgraph_memory.models import Embedder, fingerprint_from_metadata
-from langgraph_memory.store import Address, Namespace, part_of
+from langgraph_memory.store import Namespace, part_of
 
 logger = logging.getLogger(__name__)
 
@@ -158,23 +157,16 @@ class FolderRows(ChromaRows):
             )
             return self._page(dict(rows), include)
 
-    def query(  # type: ignore[override]  # likewise
-        self,
-        *,
-        query_embeddings: Sequence[NDArray[np.float32]],
-        n_results: int,
-        where: Where,
-        include: Sequence[str],
-    ) -> Any:
+    def query(self, **arguments: Any) -> Any:
         """Return the rows nearest to the first vector, exactly: each is compared."""
-        [vector] = query_embeddings
+        [vector], include = arguments["query_embeddings"], arguments["include"]
         near: list[tuple[float, str]] = []
         with self.moment():
-            for page_ids in cut(self.ids(where)):
+            for page_ids in cut(self.ids(arguments["where"])):
                 page = self.get(ids=page_ids, include=["embeddings"])
                 scores = (page["embeddings"] @ vector).tolist()
                 near = sorted([*near, *zip(scores, page["ids"], strict=True)], reverse=True)
-                del near[n_results:]
+                del near[arguments["n_results"] :]
             order = {id: i for i, (_, id) in enumerate(near)}
             found = self.get(ids=list(order), include=include)
         places = sorted(range(len(found["ids"])), key=lambda i: order[found["ids"][i]])
@@ -247,7 +239,7 @@ class FolderRows(ChromaRows):
         found = {id: self._queue[id][1] for id in ids if id in self._queue}
         deadline = time.monotonic() + PATIENCE
         while missing := [id for id in ids if id not in found]:
-            found |= self._indexed(missing)
+            found |= self._index.read(missing)
             if len(found) == len(ids):
                 break
             if self._index.state == self._given_up or time.monotonic() > deadline:
@@ -255,12 +247,6 @@ class FolderRows(ChromaRows):
             else:
                 time.sleep(0.01)
         return np.stack([found[id] for id in ids]) if ids else np.zeros((0, 0), np.float32)
-
-    def _indexed(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        try:
-            return self._index.read(ids)
-        except OSError as error:
-            raise StoreError(f"cannot read the index in {self._directory}: {error}") from error
 
     def _made(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Make vectors anew: the index is broken, and not for a reader to repair."""
@@ -286,23 +272,16 @@ class FolderCollection(Collection):
         self._current: set[Namespace] = set()
         super().__init__(rows, limits, rows.close)
 
-    def read(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName] = (),
-        now: float | None = None,
-        listing: Namespace | None = None,
-    ) -> BatchReads:
+    def read(self, wanted: Wanted) -> BatchReads:
         with self._lock:
             self.check_usable()
             with self._rows.moment() as seen:
                 self._follow_writer(seen)
-                scopes = [self._scope(name) for name in names]
-                listed = () if listing is None else self.namespaces(listing)
-                self._look_again(
-                    {ns for ns, _ in addresses}.union(*(scope.namespaces for scope in scopes))
-                )
-                return self._loaded(addresses, scopes, now, listed)
+                scopes = [self._scope(name) for name in wanted.names]
+                listed = () if wanted.listing is None else self.namespaces(wanted.listing)
+                single = {namespace for namespace, _ in wanted.addresses}
+                self._look_again(single.union(*(scope.namespaces for scope in scopes)))
+                return self._loaded(wanted, scopes, listed)
 
     def living_namespaces(self, now: float, prefix: Namespace = ()) -> list[Namespace]:
         with self._lock, self._rows.moment() as seen:
@@ -331,12 +310,8 @@ class FolderCollection(Collection):
                 self._cache.drop(namespace)
         self._current.update(asked)
 
-    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
-        versions = self._rows.versions(namespaces)
-        partitions = super()._load(namespaces)
-        for partition in partitions:
-            partition.clock = versions[partition.namespace]
-        return partitions
+    def _clocks(self, namespaces: Iterable[Namespace]) -> Mapping[Namespace, Version]:
+        return self._rows.versions(namespaces)
 
 
 def _current(connection: sqlite3.Connection) -> StoredCollection:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -20,10 +21,9 @@ from langgraph.store.base import (
 )
 from numpy.typing import NDArray
 
-from langgraph_memory.chroma.collection import Collection, Pair, Source
+from langgraph_memory.chroma.collection import Collection, Pair, Source, Wanted
 from langgraph_memory.chroma.index_search import LargeReader, ScopeName
 from langgraph_memory.chroma.partition import Partition, PartitionSnapshot
-from langgraph_memory.models import Vectors
 from langgraph_memory.records import flaw_in
 from langgraph_memory.store import (
     Address,
@@ -49,34 +49,20 @@ NEAR = 200
 """How many of the nearest items a hybrid search compares by words where it cannot compare all."""
 
 
+@dataclass(slots=True)
 class Reader:
-    """Answers the reads of one batch.
+    """Answers the reads of one batch."""
 
-    Args:
-        collection: What is read.
-        queries: The texts that are looked for.
-        vectors: Theirs, of shape `(queries, dimensions)`.
-        now: Seconds since 1970, from which the lives that reads prolong run anew.
-        omit_expired: Whether what has expired is left out, although nobody has swept it yet.
-        prolong: Whether reads prolong lives, where they are asked to.
-    """
-
-    def __init__(
-        self,
-        collection: Collection,
-        queries: Sequence[str],
-        vectors: Vectors,
-        now: float,
-        omit_expired: bool,
-        *,
-        prolong: bool = True,
-    ) -> None:
-        self._collection = collection
-        self._vectors = dict(zip(queries, vectors, strict=True))
-        self._now = now
-        self._omit_after = now if omit_expired else None
-        self._prolongs = prolong
-        self._prolonged: dict[Address, float] = {}
+    collection: Collection
+    vectors: Mapping[str, NDArray[np.float32]]
+    """Of each text that is looked for, of shape `(dimensions,)`."""
+    now: float
+    """Seconds since 1970, from which the lives that reads prolong run anew."""
+    omit_after: float | None
+    """What has expired by then is left out, although nobody has swept it yet."""
+    prolongs: bool
+    """Whether reads prolong lives, where they are asked to."""
+    _prolonged: dict[Address, float] = field(default_factory=dict)
 
     def results(self, ops: Sequence[Any]) -> list[Any]:
         """Return what each operation reads; `None` for a put."""
@@ -84,12 +70,9 @@ class Reader:
         gets = [i for i, op in enumerate(ops) if isinstance(op, GetOp)]
         names = [_names(op) for op in ops]
         listing = _listed(ops)
-        read = self._collection.read(
-            [(ops[i].namespace, ops[i].key) for i in gets],
-            list(dict.fromkeys(itertools.chain.from_iterable(names))),
-            self._omit_after,
-            listing,
-        )
+        single = [(ops[i].namespace, ops[i].key) for i in gets]
+        searched = list(dict.fromkeys(itertools.chain.from_iterable(names)))
+        read = self.collection.read(Wanted(single, searched, self.omit_after, listing))
         for i, item in zip(gets, read.items, strict=True):
             if item is not None:
                 results[i] = _item(item)
@@ -107,7 +90,7 @@ class Reader:
                 elif isinstance(op, NewestOp):
                     results[i] = _newest(op, *sources)
         if self._prolonged:
-            self._collection.prolong(self._prolonged)
+            self.collection.prolong(self._prolonged)
         return results
 
     def _turn(self, sources: Iterable[Source]) -> AbstractContextManager[object]:
@@ -117,19 +100,19 @@ class Reader:
             if isinstance(source, LargeReader):
                 return nullcontext()  # Chroma is asked, and may be waited for
             rows += sum(snapshot.rows for _, snapshot in source)
-        return self._collection.turns if rows <= IN_TURN else nullcontext()
+        return self.collection.turns if rows <= IN_TURN else nullcontext()
 
     def _prolong(self, op: GetOp | SearchOp, items: Iterable[StoredItem]) -> None:
-        if op.refresh_ttl and self._prolongs:
+        if op.refresh_ttl and self.prolongs:
             for item in items:
                 if item.ttl is not None:
-                    end = self._now + item.ttl * 60
+                    end = self.now + item.ttl * 60
                     self._prolonged[item.namespace, item.key] = max(end, item.expires)
 
     def _living(self, known: Sequence[Namespace], prefix: Namespace | None) -> Sequence[Namespace]:
-        if self._omit_after is None:
+        if self.omit_after is None:
             return known
-        return self._collection.living_namespaces(self._omit_after, prefix or ())
+        return self.collection.living_namespaces(self.omit_after, prefix or ())
 
     def _search(self, op: SearchOp, source: Source) -> Found[SearchItem]:
         end = op.offset + op.limit
@@ -138,8 +121,9 @@ class Reader:
         if not op.query:
             ranked = [(None, item) for item in _latest(source, op.filter, end)]
         elif isinstance(source, LargeReader):
-            items, exact = source.near(self._vectors[op.query], op.filter, end)
-            ranked = _ranked((_cosine(item, self._vectors[op.query]), item) for item in items)
+            items, exact = source.near(self.vectors[op.query], op.filter, end)
+            vector = self.vectors[op.query]
+            ranked = _ranked((float(np.vecdot(item.vectors, vector).max()), item) for item in items)
         else:
             ranked = _ranked(self._best(op, source, end))
         page = ranked[op.offset : end]
@@ -152,13 +136,13 @@ class Reader:
         """Yield at least the `count` items with the highest scores."""
         assert op.query
         for partition, snapshot in pairs:
-            scores = partition.similarities(self._vectors[op.query], snapshot)
+            scores = partition.similarities(self.vectors[op.query], snapshot)
             scores[~partition.select(op.filter, snapshot)] = -np.inf
             best = top(scores, count).tolist()
             yield from ((float(scores[row]), partition.item(row)) for row in best)
 
     def _hybrid(self, op: HybridOp, sources: Sequence[Source]) -> Found[Match]:
-        vector = self._vectors.get(op.query)  # none for a blank query, which is like nothing
+        vector = self.vectors.get(op.query)  # none for a blank query, which is like nothing
         pairs: list[Pair] = []
         exact = True
         for name, source in zip(_names(op), sources, strict=True):
@@ -279,10 +263,6 @@ def _condition_holds(condition: MatchCondition, namespace: Namespace) -> bool:
 
 def _ranked(scored: Iterable[tuple[float, StoredItem]]) -> list[tuple[float, StoredItem]]:
     return sorted(scored, key=lambda pair: -pair[0])
-
-
-def _cosine(item: StoredItem, vector: NDArray[np.float32]) -> float:
-    return float(np.vecdot(item.vectors, vector).max())
 
 
 def _near(

@@ -40,18 +40,7 @@ BESIDE_ITEMS = ("vector", "namespace", "emptied", "tombstone")
 """States of the rows that are no items."""
 
 _EPISODE_FIELDS = ("outcome", "quality_score", "duration_ms", "token_cost")
-_FIELDS = (
-    "part",
-    "key",
-    "value",
-    "expires",
-    "state",
-    "user",
-    "project",
-    "agent",
-    "type",
-    *_EPISODE_FIELDS,
-)
+_FIELDS = (*"part key value expires state user project agent type".split(), *_EPISODE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,13 +67,13 @@ class Server:
             ConfigurationError: If it is not the URL of a server, or an argument is unusable.
         """
         _check_url(url)
-        places = {"tenant": _name("tenant", tenant), "database": _name("database", database)}
         return cls(
             url.rstrip("/"),
             _checked_headers(headers),
-            **{name: value for name, value in places.items() if value is not None},
-            timeout=TIMEOUT_SECONDS if timeout is None else seconds("timeout", timeout),
-            patience=PATIENCE_SECONDS if patience is None else seconds("patience", patience, 0),
+            _name("tenant", tenant),
+            _name("database", database),
+            timeout=seconds("timeout", timeout, TIMEOUT_SECONDS),
+            patience=seconds("patience", patience, PATIENCE_SECONDS, 0),
         )
 
     @classmethod
@@ -89,8 +89,8 @@ class Server:
             tuple((name, value) for name, value in headers if name not in _CHROMAS_OWN),
             client.tenant,
             client.database,
-            TIMEOUT_SECONDS if timeout is None else seconds("timeout", timeout),
-            PATIENCE_SECONDS if patience is None else seconds("patience", patience, 0),
+            seconds("timeout", timeout, TIMEOUT_SECONDS),
+            seconds("patience", patience, PATIENCE_SECONDS, 0),
         )
         _limit_sessions(client, server.timeout, only_endless=timeout is None)
         return server
@@ -242,18 +242,21 @@ def _checked_headers(given: object) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(given.items()))
 
 
-def _name(what: str, given: object) -> str | None:
-    if given is not None and (not isinstance(given, str) or not given):
+def _name(what: str, given: object) -> str:
+    if given is None:
+        return f"default_{what}"
+    if not isinstance(given, str) or not given:
         raise ConfigurationError(f"{what}= is the name of a {what} on the server, got {given!r}")
     return given
 
 
-def seconds(name: str, given: object, least: float | None = None) -> float:
+def seconds(name: str, given: object, default: float, least: float | None = None) -> float:
     """Return a time in seconds, of which there is some unless `least` is 0.
 
     Raises:
         ConfigurationError: If it is none.
     """
+    given = default if given is None else given
     number = isinstance(given, (int, float)) and not isinstance(given, bool)
     if not number or not (0 < given < math.inf or given == least):  # type: ignore[operator]
         raise ConfigurationError(f"{name}= is a time in seconds, got {given!r}")

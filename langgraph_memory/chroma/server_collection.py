@@ -16,15 +16,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from langgraph_memory.chroma.calls import ChromaRows, cut, listed_namespaces, stored_before
+from langgraph_memory.chroma.calls import ChromaRows, cut
 from langgraph_memory.chroma.catalogue import under
-from langgraph_memory.chroma.collection import BatchReads, Collection
+from langgraph_memory.chroma.collection import BatchReads, Collection, Wanted
 from langgraph_memory.chroma.index_search import Scope, ScopeName
-from langgraph_memory.chroma.partition import Limits, Partition
-from langgraph_memory.chroma.planning import Write, Writes, put_rows, touched_ids
+from langgraph_memory.chroma.partition import Limits
+from langgraph_memory.chroma.planning import Gone, Write, Writes, put_rows, touched_ids
 from langgraph_memory.chroma.rows import ReplacedItem, Row, namespace_row, row_id, tombstone
 from langgraph_memory.chroma.server import Server
 from langgraph_memory.chroma.vector_clock import (
+    Clocks,
     VectorClock,
     clock_of,
     covers,
@@ -79,19 +80,14 @@ class ServerCollection(Collection):
                 self._rows.look_again()  # another process may have stored its own at the same time
             super().confirm(fingerprint)
 
-    def read(
-        self,
-        addresses: Sequence[Address],
-        names: Sequence[ScopeName] = (),
-        now: float | None = None,
-        listing: Namespace | None = None,
-    ) -> BatchReads:
+    def read(self, wanted: Wanted) -> BatchReads:
+        addresses, names, now, listing = wanted
         if listing is not None or any(kind == "prefix" for kind, _ in names):
             with self._lock:  # no write of this process comes between
                 known = self.namespaces()
                 scopes = [_scope(name, known) for name in names]
                 self._drop_outdated(self._clocks(self._kept(addresses, scopes)))
-                return self._loaded(addresses, scopes, now, under(known, listing or ()))
+                return self._loaded(wanted, scopes, under(known, listing or ()))
         self.check_usable()
         if not names:
             stored = self._stored_items((row_id(*address) for address in addresses), now)
@@ -99,15 +95,15 @@ class ServerCollection(Collection):
         scopes = [_scope(name, ()) for name in names]
         clocks = self._clocks(self._kept(addresses, scopes))
         if all(self._is_current(namespace, clock) for namespace, clock in clocks.items()):
-            return super().read(addresses, names, now)
+            return super().read(wanted)
         with self._lock:  # else a load that began before these clocks could end now
             self._drop_outdated(clocks)
-            return self._loaded(addresses, scopes, now, ())
+            return self._loaded(wanted, scopes, ())
 
     def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
         # Read at each use: whether one is empty can change without a word in any other row.
         self.check_usable()
-        return under(listed_namespaces(self._rows), prefix)
+        return under(self._rows.namespaces(), prefix)
 
     # -- parts of what the base does --
 
@@ -119,13 +115,6 @@ class ServerCollection(Collection):
 
     def _clean_up(self) -> None:
         """Leave tombstones: another process may be putting their keys."""
-
-    def _load(self, namespaces: Sequence[Namespace]) -> list[Partition]:
-        clocks = self._clocks(namespaces)  # before: a write in between costs one more load
-        partitions = super()._load(namespaces)
-        for partition in partitions:
-            partition.clock = clocks[partition.namespace]
-        return partitions
 
     def _wipe(self, parts: Sequence[str], user: str) -> None:
         # Rows of namespaces stay, without a name: by their clocks others drop what they have of it.
@@ -140,32 +129,23 @@ class ServerCollection(Collection):
     def _write_ends(self, ends: Mapping[str, float]) -> None:
         # Another process may have put an item anew meanwhile, or let it live for longer.
         found = self._rows.get(ids=list(ends), include=["metadatas"])
-        stored = {
-            id: metadata.get("expires")
-            for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
-        }
         later = {
-            id: end
-            for id, end in ends.items()
-            if (before := stored.get(id)) is not None and before < end
+            id: ends[id]
+            for id, metadata in zip(found["ids"], found["metadatas"], strict=True)
+            if (before := metadata.get("expires")) is not None and before < ends[id]
         }
         if later:
             super()._write_ends(later)
 
     def _before(self, writes: Writes) -> dict[str, ReplacedItem]:
-        return stored_before(self._rows, touched_ids(writes))
+        return self._rows.replaced(touched_ids(writes))
 
     def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
         clocks = self._clocks(namespaces)
         self._drop_outdated(clocks)
         return clocks
 
-    def _land(
-        self,
-        writes: Writes,
-        emptied: Mapping[Namespace, VectorClock],
-        gone: Mapping[str, Namespace],
-    ) -> None:
+    def _land(self, writes: Writes, emptied: Clocks, gone: Gone) -> None:
         dims = self._dims
         putting = {namespace for namespace, write in writes.items() if write.put}
         rows = put_rows(writes, dims) + [tombstone(id, dims) for id in gone]
@@ -217,7 +197,7 @@ class ServerCollection(Collection):
         partition = self._cache.get(namespace)
         return partition is not None and covers(partition.clock, clock, self._own)
 
-    def _drop_outdated(self, clocks: Mapping[Namespace, VectorClock]) -> None:
+    def _drop_outdated(self, clocks: Clocks) -> None:
         for namespace, clock in clocks.items():
             if not self._is_current(namespace, clock):
                 self._cache.drop(namespace)

@@ -472,10 +472,9 @@ class ChromaStore(BaseStore):
             collection.confirm(self._embedder.fingerprint)
             self._confirmed = True
         now = self._clock().timestamp()
-        omit_expired = bool((self.ttl_config or {}).get("omit_expired"))
-        reader = Reader(
-            collection, plan.queries, queries, now, omit_expired, prolong=not self._read_only
-        )
+        omit_after = now if (self.ttl_config or {}).get("omit_expired") else None
+        sought = dict(zip(plan.queries, queries, strict=True))
+        reader = Reader(collection, sought, now, omit_after, not self._read_only)
         results = reader.results(plan.ops)
         if plan.puts:
             collection.write(writes_of(plan, documents, self._clock()))

@@ -95,6 +95,12 @@ def row_count(connection: sqlite3.Connection, collection: StoredCollection) -> i
     return count
 
 
+def rows_stored(directory: Path, collection: StoredCollection) -> int:
+    """Return how many rows a collection of a directory has."""
+    with reading(directory) as connection:
+        return row_count(connection, collection)
+
+
 def row_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set[str]:
     """Return the ids of a collection's rows; those that this package did not make are left out."""
     rows = connection.execute(
@@ -102,26 +108,6 @@ def row_ids(connection: sqlite3.Connection, collection: StoredCollection) -> set
         (collection.rows_segment,),
     )
     return {id for (id,) in rows}
-
-
-def row_metadata(
-    connection: sqlite3.Connection, collection: StoredCollection
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the ids of a collection's rows, and of what each says the keys by which it is read."""
-    names = ("part", "key", "value", "state", "expires")
-    columns = ", ".join(
-        f"coalesce({name}.string_value, {name}.int_value, {name}.float_value)" for name in names
-    )
-    joins = " ".join(
-        f"LEFT JOIN embedding_metadata AS {name} ON {name}.id = e.id AND {name}.key = '{name}'"
-        for name in names
-    )
-    rows = connection.execute(
-        f"SELECT e.embedding_id, {columns} FROM embeddings AS e {joins} WHERE e.segment_id = ?",
-        (collection.rows_segment,),
-    )
-    for id, *values in rows:
-        yield id, {name: each for name, each in zip(names, values, strict=True) if each is not None}
 
 
 def namespace_parts(
@@ -156,11 +142,6 @@ def queued_ids(connection: sqlite3.Connection, collection: StoredCollection) -> 
         (f"%/{collection.id}", collection.indexed),
     )
     return {id for (id,) in rows}
-
-
-def segment_ids(connection: sqlite3.Connection) -> set[str]:
-    """Return the ids of all segments, of every collection."""
-    return {id for (id,) in connection.execute("SELECT id FROM segments")}
 
 
 def take_back(directory: Path, name: str, ids: Iterable[str]) -> int:

@@ -16,8 +16,12 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from langgraph_memory.store import Namespace
+
 VectorClock = Mapping[str, int]
 """The number of each process that wrote to a namespace."""
+
+Clocks = Mapping[Namespace, VectorClock]
 
 KEPT = 16
 """How many numbers a row keeps; those of processes that are gone would fill it otherwise."""

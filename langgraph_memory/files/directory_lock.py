@@ -63,10 +63,10 @@ class DirectoryLock:
         self.checked = self._read().get("checked")
         self._since = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            self._write(None)
-        except OSError as error:
+            self.say_checked(None)
+        except StoreError:
             self.release()
-            raise self._unusable(error) from error
+            raise
 
     def release(self) -> None:
         """Give the directory back."""
@@ -96,22 +96,19 @@ class DirectoryLock:
         Raises:
             StoreError: If the directory cannot be written.
         """
+        who = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": self._since,
+            "checked": state,
+        }
         try:
-            self._write(state)
+            (self.directory / OWNER_FILE).write_text(json.dumps(who), encoding="utf-8")
         except OSError as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: OSError) -> StoreError:
         return StoreError(f"cannot use the directory {self.directory}: {error}")
-
-    def _write(self, checked: Any) -> None:
-        who = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "since": self._since,
-            "checked": checked,
-        }
-        (self.directory / OWNER_FILE).write_text(json.dumps(who), encoding="utf-8")
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -32,7 +32,7 @@ and neither read to its end nor closed never ends."""
 _SUMMARY_CHARACTERS = 500
 
 
-class Asked(NamedTuple):
+class TurnStart(NamedTuple):
     """What began a turn."""
 
     id: str
@@ -63,13 +63,13 @@ class Asked(NamedTuple):
 class Before(NamedTuple):
     """An earlier turn, that this one may go on with."""
 
-    asked: Asked
+    asked: TurnStart
     answered: bool
     """Whether it ended with an answer: it has stopped all the same if its episode says so."""
 
 
 @dataclass(slots=True)
-class Turn:
+class ActiveTurn:
     """One run of the outermost graph, and what is known of the turn that it belongs to."""
 
     run_id: UUID
@@ -78,9 +78,9 @@ class Turn:
     began: datetime
     task: str | None = None
     """What the input says is to be done, where no message does."""
-    given: Asked | None = None
+    given: TurnStart | None = None
     """The message in the input; the graph may give it another id."""
-    asked: Asked | None = None
+    asked: TurnStart | None = None
     """What began the turn, as the nodes see it."""
     before: Iterable[Before] = ()
     """Earlier turns that it may go on with, the latest first; to be looked through once."""
@@ -103,17 +103,17 @@ class Turn:
             Whether it is the first node.
         """
         first, self.states = self.states == 0, self.states + 1
-        if self.asked is None and (said := Asked.of_message(state)) is not None:
+        if self.asked is None and (said := TurnStart.of_message(state)) is not None:
             self.asked = said
             self.before = self._before(state)
-        elif (recalled := Asked.of_recall(state)) is not None:
+        elif (recalled := TurnStart.of_recall(state)) is not None:
             self.asked = recalled  # the latest: an earlier turn may have left one in the state
         return first
 
     def _before(self, state: object) -> Iterator[Before]:
         if self.thread_id is not None:  # without one, each turn is one by itself
             for turn in turns_before(_messages_in(state)):
-                yield Before(Asked.by(turn[0]), is_answered(turn))
+                yield Before(TurnStart.by(turn[0]), is_answered(turn))
 
     @property
     def turn_id(self) -> str:
@@ -132,10 +132,10 @@ class OpenRuns:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._turns: dict[UUID, Turn] = {}  # by the run of the outermost graph, oldest first
-        self._calls: dict[UUID, Turn] = {}  # by each run, also that of the graph
+        self._turns: dict[UUID, ActiveTurn] = {}  # by the run of the outermost graph, oldest first
+        self._calls: dict[UUID, ActiveTurn] = {}  # by each run, also that of the graph
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, turn: ActiveTurn) -> None:
         """Begin with a run of a graph."""
         with self._lock:
             if len(self._turns) >= MAX_OPEN_RUNS:
@@ -147,12 +147,12 @@ class OpenRuns:
                 )
             self._turns[turn.run_id] = self._calls[turn.run_id] = turn
 
-    def turn(self, run_id: UUID | None) -> Turn | None:
+    def turn(self, run_id: UUID | None) -> ActiveTurn | None:
         """Return the turn that a run belongs to."""
         with self._lock:
             return None if run_id is None else self._calls.get(run_id)
 
-    def call(self, run_id: UUID, parent_run_id: UUID | None) -> Turn | None:
+    def call(self, run_id: UUID, parent_run_id: UUID | None) -> ActiveTurn | None:
         """Note that a run calls another; return the turn that both belong to."""
         with self._lock:
             turn = self._calls.get(run_id)  # a handler that is given twice is told twice
@@ -163,7 +163,7 @@ class OpenRuns:
                 turn.calls.add(run_id)
             return turn
 
-    def end(self, run_id: UUID) -> Turn | None:
+    def end(self, run_id: UUID) -> ActiveTurn | None:
         """Note that a run has ended; return its turn if it is that of the outermost graph."""
         with self._lock:
             if run_id in self._turns:
@@ -173,7 +173,7 @@ class OpenRuns:
                 turn.calls.discard(run_id)
             return None
 
-    def _forget(self, run_id: UUID) -> Turn:
+    def _forget(self, run_id: UUID) -> ActiveTurn:
         turn = self._turns.pop(run_id)
         for call in (run_id, *turn.calls):
             self._calls.pop(call, None)
@@ -197,7 +197,7 @@ def summary(given: object) -> str:
     """Return the input of a run that no message of a user began."""
     if isinstance(given, str):
         return given.strip()
-    if _are_messages(given) and (said := Asked.of_message({"messages": given})) is not None:
+    if _are_messages(given) and (said := TurnStart.of_message({"messages": given})) is not None:
         return said.text
     text = ""
     try:

@@ -21,7 +21,7 @@ from langgraph.types import Command
 
 from langgraph_memory.episodes import ending, is_stopped, is_task
 from langgraph_memory.errors import ConfigurationError, MissingUserError
-from langgraph_memory.graph.active_runs import Asked, OpenRuns, Turn, summary
+from langgraph_memory.graph.active_runs import ActiveTurn, OpenRuns, TurnStart, summary
 from langgraph_memory.graph.run import check_writing, episode_letter
 from langgraph_memory.memory import Memory, episode_from, task_reader
 from langgraph_memory.messages import token_cost
@@ -173,9 +173,9 @@ class EpisodeRecorder(GraphCallbackHandler):
 
     # -- a turn: begun, recognised, ended --
 
-    def _begun(self, run_id: UUID, inputs: Any, metadata: Metadata) -> Turn:
+    def _begun(self, run_id: UUID, inputs: Any, metadata: Metadata) -> ActiveTurn:
         thread_id = metadata.get("thread_id")
-        turn = Turn(
+        turn = ActiveTurn(
             run_id=run_id,
             user=_user_of(self._user, metadata),
             thread_id=None if thread_id is None else str(thread_id),
@@ -183,16 +183,16 @@ class EpisodeRecorder(GraphCallbackHandler):
         )
         if not (inputs is None or isinstance(inputs, Command)):  # those tell a turn to go on
             with _told("what a run is to do could not be read"):
-                turn.given = Asked.of_message(inputs)
+                turn.given = TurnStart.of_message(inputs)
                 turn.task = self._task_in(inputs, turn.given)
         return turn
 
-    def _task_in(self, inputs: Any, given: Asked | None) -> str | None:
+    def _task_in(self, inputs: Any, given: TurnStart | None) -> str | None:
         if self._task is not None:
             return self._task(inputs)
         return summary(inputs) if given is None else None
 
-    def _learn(self, turn: Turn, state: Any) -> None:
+    def _learn(self, turn: ActiveTurn, state: Any) -> None:
         if not turn.learn(state):
             return
         for asked, answered in turn.before:
@@ -203,7 +203,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         if turn.resumed and turn.earlier is None:
             turn.earlier = self._earlier(turn)
 
-    def _earlier(self, turn: Turn) -> Episode | None:
+    def _earlier(self, turn: ActiveTurn) -> Episode | None:
         """Return what is kept of a turn that goes on; without messages, its thread's latest."""
         if turn.asked is not None:
             return self._kept(turn, turn.asked)
@@ -211,7 +211,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         listed = self._memory.list(user=turn.user, types=("episode",), filter=of_thread, limit=1)
         return next((each for each in listed if isinstance(each, Episode)), None)
 
-    def _kept(self, turn: Turn, asked: Asked) -> Episode | None:
+    def _kept(self, turn: ActiveTurn, asked: TurnStart) -> Episode | None:
         found = self._memory.get(Episode.id_of(turn.thread, asked.id), user=turn.user)
         return found if isinstance(found, Episode) else None
 
@@ -228,7 +228,7 @@ class EpisodeRecorder(GraphCallbackHandler):
             if task is not None:
                 self._save(turn, self._episode(turn, task, error))
 
-    def _save(self, turn: Turn, episode: Episode) -> None:
+    def _save(self, turn: ActiveTurn, episode: Episode) -> None:
         memory, delivery = self._memory, self._memory.delivery
 
         def save() -> None:
@@ -240,7 +240,7 @@ class EpisodeRecorder(GraphCallbackHandler):
         else:
             delivery.save(episode_letter(memory, episode, turn.turn_id), partial(blocking, save))
 
-    def _task_of(self, turn: Turn, error: BaseException | None) -> str | None:
+    def _task_of(self, turn: ActiveTurn, error: BaseException | None) -> str | None:
         """Return what was to be done, or `None` if it is not worth an episode."""
         asked = None if self._task is not None else turn.asked or turn.given
         if turn.earlier is not None:  # what was said may have been edited since
@@ -255,7 +255,7 @@ class EpisodeRecorder(GraphCallbackHandler):
                 return None
         return asked.text or "(a message without text)"
 
-    def _episode(self, turn: Turn, task: str, error: BaseException | None) -> Episode:
+    def _episode(self, turn: ActiveTurn, task: str, error: BaseException | None) -> Episode:
         end = ending(error) if error is not None else None
         stopped = turn.interrupted if error is None else end is None
         outcome: Outcome = "interrupted" if stopped else "completed"

@@ -27,7 +27,7 @@ from langgraph.types import Command
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph.block_cache import OpenBlocks, Purpose
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.recall import OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.graph.run import Run, Scopes, check_writing, current_run
 from langgraph_memory.graph.tool_texts import TOOLS_PROMPT
@@ -68,9 +68,9 @@ class MakesTools(Protocol):
         memory: Memory,
         /,
         *,
-        user: Scope | None,
-        project: Scope | None,
-        agent: Scope | None,
+        user: OwnerIdSource | None,
+        project: OwnerIdSource | None,
+        agent: OwnerIdSource | None,
     ) -> Sequence[BaseTool]: ...
 
 
@@ -127,9 +127,9 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self,
         memory: Memory,
         *,
-        user: Scope | None = None,
-        project: Scope | None = None,
-        agent: Scope | None = None,
+        user: OwnerIdSource | None = None,
+        project: OwnerIdSource | None = None,
+        agent: OwnerIdSource | None = None,
         tools: MakesTools | None = None,
         tools_prompt: str = TOOLS_PROMPT,
         quotas: Quotas | None = None,
@@ -244,7 +244,9 @@ class _Call:
     """The block, if it was recalled for this turn earlier in the run."""
 
 
-def _made(tools: MakesTools | None, memory: Memory, **whose: Scope | None) -> list[BaseTool]:
+def _made(
+    tools: MakesTools | None, memory: Memory, **whose: OwnerIdSource | None
+) -> list[BaseTool]:
     if tools is None:
         return []
     if not callable(tools):

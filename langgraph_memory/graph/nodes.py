@@ -32,7 +32,7 @@ from pydantic import BaseModel
 
 from langgraph_memory.episodes import is_answered, is_go_ahead
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.recall import OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.graph.run import Run, Scopes, check_memory, check_writing, current_run
 from langgraph_memory.graph.showing import SHOWING
@@ -85,9 +85,9 @@ class MemoryState(MessagesState, total=False):
 def recall_node(
     memory: Memory,
     *,
-    user: Scope | None = None,
-    project: Scope | None = None,
-    agent: Scope | None = None,
+    user: OwnerIdSource | None = None,
+    project: OwnerIdSource | None = None,
+    agent: OwnerIdSource | None = None,
     query: Callable[[Any], str] | None = None,
     quotas: Quotas | None = None,
     max_tokens: int = 1000,
@@ -151,7 +151,7 @@ def recall_node(
 def remember_node(
     memory: Memory,
     *,
-    user: Scope | None = None,
+    user: OwnerIdSource | None = None,
     reply: Callable[[Any], str] | None = None,
     from_reply: bool = False,
     episodes: bool = True,
@@ -292,9 +292,9 @@ def with_memory(
     node: NodeT,
     memory: Memory,
     *,
-    user: Scope | None = None,
-    project: Scope | None = None,
-    agent: Scope | None = None,
+    user: OwnerIdSource | None = None,
+    project: OwnerIdSource | None = None,
+    agent: OwnerIdSource | None = None,
     quotas: Quotas | None = None,
     max_tokens: int = 1000,
     count_tokens: CountTokens | None = None,

@@ -11,12 +11,12 @@ from langgraph_memory.errors import ConfigurationError, MissingUserError
 from langgraph_memory.messages import field_of
 from langgraph_memory.records import OwnerKind, check_id
 
-Scope = str | Callable[[Any, RunnableConfig], str | None]
+OwnerIdSource = str | Callable[[Any, RunnableConfig], str | None]
 """An id, or a function of a run's state and config that returns it."""
 
 
 def run_owner_id(
-    kind: OwnerKind, given: Scope | None, state: Any, config: RunnableConfig, runtime: Any
+    kind: OwnerKind, given: OwnerIdSource | None, state: Any, config: RunnableConfig, runtime: Any
 ) -> str | None:
     """Find an owner's id for one run, or `None` if the run names none.
 
@@ -47,7 +47,7 @@ def run_owner_id(
     return next(iter(named.values()), None)
 
 
-def run_user(given: Scope | None, state: Any, config: RunnableConfig, runtime: Any) -> str:
+def run_user(given: OwnerIdSource | None, state: Any, config: RunnableConfig, runtime: Any) -> str:
     """Find the user of one run; there is no default.
 
     Raises:

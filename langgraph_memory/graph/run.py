@@ -21,7 +21,7 @@ from langgraph.runtime import get_runtime
 from langgraph_memory.episodes import goes_on, turns_before
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph.events import Step
-from langgraph_memory.graph.owner_ids import Scope, run_owner_id, run_user
+from langgraph_memory.graph.owner_ids import OwnerIdSource, run_owner_id, run_user
 from langgraph_memory.graph.saving import Saving
 from langgraph_memory.memory import Content, Entry, Letter, Memory, episode_from, place_of
 from langgraph_memory.messages import (
@@ -47,9 +47,9 @@ CANDIDATES = 60
 class Scopes:
     """Where a run's user, project and agent come from, if the caller says so."""
 
-    user: Scope | None = None
-    project: Scope | None = None
-    agent: Scope | None = None
+    user: OwnerIdSource | None = None
+    project: OwnerIdSource | None = None
+    agent: OwnerIdSource | None = None
 
 
 @dataclass(frozen=True, slots=True)

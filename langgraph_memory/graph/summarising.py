@@ -89,7 +89,7 @@ _SHORTER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SummarisedTurn:
     """What was said from one message of the user to before the next."""
 
     messages: tuple[BaseMessage, ...]
@@ -148,7 +148,7 @@ def _cuts(said: Sequence[BaseMessage]) -> list[int]:
     return [i for i in possible if i not in between]
 
 
-def turns_of(messages: Iterable[BaseMessage], *, continued: bool = False) -> list[Turn]:
+def turns_of(messages: Iterable[BaseMessage], *, continued: bool = False) -> list[SummarisedTurn]:
     """Return a conversation in turns, each with what it holds.
 
     Args:
@@ -163,7 +163,7 @@ def turns_of(messages: Iterable[BaseMessage], *, continued: bool = False) -> lis
         parts[-1].append(message)
     answers = [continued, *(_asks(part[-1]) for part in parts)]
     return [
-        Turn(tuple(part), tuple(_holds(part, answering)))
+        SummarisedTurn(tuple(part), tuple(_holds(part, answering)))
         for part, answering in zip(parts, answers, strict=False)
     ]
 
@@ -208,7 +208,7 @@ def fold(
 
 
 def _summarised(
-    summary: str, turns: Sequence[Turn], max_words: int
+    summary: str, turns: Sequence[SummarisedTurn], max_words: int
 ) -> Generator[list[BaseMessage], object, str | Exception]:
     request = _request(summary, turns, max_words)
     answer = yield request
@@ -230,9 +230,9 @@ def _said(answer: object) -> str:
     return clean(without_thoughts(text)) if isinstance(text, str) else ""
 
 
-def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+def _batches(turns: Iterable[SummarisedTurn]) -> Iterator[list[SummarisedTurn]]:
     """Yield turns in lists that a summariser can be shown at once."""
-    batch: list[Turn] = []
+    batch: list[SummarisedTurn] = []
     left = BATCH_TOKENS
     for turn in turns:
         cost = approximate_tokens(_transcript([turn])) if not turn.is_small_talk else 0
@@ -245,14 +245,14 @@ def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
         yield batch
 
 
-def _request(summary: str, turns: Sequence[Turn], max_words: int) -> list[BaseMessage]:
+def _request(summary: str, turns: Sequence[SummarisedTurn], max_words: int) -> list[BaseMessage]:
     system = _INSTRUCTIONS.format(max_words=max_words, max_signs=2 * max_words)
     so_far = escape(summary) or "(nothing yet)"
     asked = f"<summary_so_far>\n{so_far}\n</summary_so_far>\n\n{_transcript(turns)}\n\nNew summary:"
     return [SystemMessage(system), HumanMessage(asked)]
 
 
-def _transcript(turns: Iterable[Turn]) -> str:
+def _transcript(turns: Iterable[SummarisedTurn]) -> str:
     lines = []
     for turn in turns:
         held = f' holds="{", ".join(turn.holds)}"' if turn.holds else ""

@@ -21,7 +21,7 @@ from langgraph.graph import MessagesState
 from langgraph.types import Overwrite
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.run import Run, Scopes, check_memory, current_run
 from langgraph_memory.graph.summarising import SUMMARY_ID, Folded, fold, older_part, summary_block
 from langgraph_memory.memory import Memory
@@ -54,7 +54,7 @@ def summary_node(
     model: ChatModel | str,
     *,
     memory: Memory | None = None,
-    user: Scope | None = None,
+    user: OwnerIdSource | None = None,
     fold_above: int = 12,
     keep: int = 6,
     max_words: int = 200,

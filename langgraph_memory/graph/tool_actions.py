@@ -20,7 +20,7 @@ from langgraph_memory.store import ALL
 from langgraph_memory.text import one_line
 from langgraph_memory.twins import Either, twins
 
-A = TypeVar("A", bound=tool_texts.Asked)
+A = TypeVar("A", bound=tool_texts.ToolArguments)
 
 PAGE = 20
 """Notes that `list_memories` shows at once."""

@@ -82,7 +82,7 @@ _MOST_ALSO = 10  # records that still say what was deleted
 _MOST_TOKENS = 1_000  # of what recall returns
 
 
-class Asked(BaseModel):
+class ToolArguments(BaseModel):
     """Arguments of a tool, as a model gives them."""
 
     @classmethod
@@ -91,7 +91,7 @@ class Asked(BaseModel):
         return inspect.cleandoc(cls.__doc__ or "")
 
 
-class Remember(Asked):
+class Remember(ToolArguments):
     """Save one thing worth knowing in later conversations: a fact, preference, decision or plan.
 
     One call for each thing. What is saved already is not saved twice.
@@ -110,7 +110,7 @@ class Remember(Asked):
     )
 
 
-class Recall(Asked):
+class Recall(ToolArguments):
     """Look up what is saved about something, with dates: the newest counts."""
 
     query: str = Field(description="What you want to know, in the user's words and language")
@@ -128,11 +128,11 @@ class RecallOrProfile(Recall):
     )
 
 
-class Profile(Asked):
+class Profile(ToolArguments):
     """Look up what is known of the user whatever is asked: who they are, how to serve them."""
 
 
-class Edit(Asked):
+class Edit(ToolArguments):
     """Correct one note that was saved wrongly, because the user asks for it; the old one is kept.
 
     What was right and has changed since is no mistake: remember the new state.
@@ -145,7 +145,7 @@ class Edit(Asked):
     kind: Kind | None = None
 
 
-class Forget(Asked):
+class Forget(ToolArguments):
     """Delete one thing that is saved, for good, because the user asks for it."""
 
     id: str = Field(description="Its id, as recall and list_memories show it, such as 4f0c2a9e")
@@ -158,7 +158,7 @@ class Forget(Asked):
     )
 
 
-class List(Asked):
+class List(ToolArguments):
     """List what is saved, newest first."""
 
     contains: str | None = Field(default=None, description="Only what has these words in it")

@@ -21,7 +21,7 @@ from langgraph.runtime import get_runtime
 
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph import tool_actions, tool_texts
-from langgraph_memory.graph.owner_ids import Scope
+from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.run import Run, Scopes, check_memory, run_of
 from langgraph_memory.graph.tool_actions import Call, Verb
 from langgraph_memory.graph.tool_texts import TOOLS_PROMPT as TOOLS_PROMPT
@@ -32,7 +32,7 @@ from langgraph_memory.retrieval import Quotas
 from langgraph_memory.twins import Either, twins
 
 logger = logging.getLogger(__name__)
-A = TypeVar("A", bound=tool_texts.Asked)
+A = TypeVar("A", bound=tool_texts.ToolArguments)
 
 _NO_FAILURE = (ToolException, ConfigurationError, GraphBubbleUp)
 """What is raised on purpose; the last by `interrupt`, as in an `accept` that asks a person."""
@@ -41,9 +41,9 @@ _NO_FAILURE = (ToolException, ConfigurationError, GraphBubbleUp)
 def memory_tools(
     memory: Memory,
     *,
-    user: Scope | None = None,
-    project: Scope | None = None,
-    agent: Scope | None = None,
+    user: OwnerIdSource | None = None,
+    project: OwnerIdSource | None = None,
+    agent: OwnerIdSource | None = None,
     owner: OwnerKind = "user",
     quotas: Quotas | None = None,
     limit_per_run: int = 10,

@@ -179,11 +179,6 @@ class _Connection(H11Protocol):
             self.transport.close()
 
 
-def _plain(status: str, text: str) -> bytes:
-    head = f"HTTP/1.1 {status}\r\ncontent-type: text/plain\r\nconnection: close"
-    return f"{head}\r\ncontent-length: {len(text)}\r\n\r\n{text}".encode()
-
-
 async def _no_room(scope: Any, receive: Any, send: Any) -> None:
     headers = [(b"retry-after", b"1"), (b"connection", b"close"), (b"content-type", b"text/plain")]
     headers.append((b"content-length", str(len(_FULL)).encode()))
@@ -191,4 +186,7 @@ async def _no_room(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": _FULL.encode()})
 
 
-_REQUEST_TIMEOUT = _plain("408 Request Timeout", _NO_REQUEST)
+_REQUEST_TIMEOUT = (
+    "HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain\r\nconnection: close\r\n"
+    f"content-length: {len(_NO_REQUEST)}\r\n\r\n{_NO_REQUEST}"
+).encode()

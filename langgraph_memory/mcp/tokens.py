@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,20 +108,15 @@ def _bearer(entry: Any, where: str) -> str | Bearer:
 
 
 def _moment(text: str, user: str, where: str) -> datetime:
-    try:
+    with suppress(ValueError):
         return datetime.combine(date.fromisoformat(text), time.max, UTC)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise ConfigurationError(
-            f"{where}: until {text!r} of {user!r} has to be a day, such as 2027-01-31, which is "
-            "the last one in UTC, or a moment with its offset, such as 2027-01-31T18:00:00+01:00"
-        )
-    return moment
+    with suppress(ValueError):
+        if (moment := datetime.fromisoformat(text)).tzinfo is not None:
+            return moment
+    raise ConfigurationError(
+        f"{where}: until {text!r} of {user!r} has to be a day, such as 2027-01-31, which is the "
+        "last one in UTC, or a moment with its offset, such as 2027-01-31T18:00:00+01:00"
+    )
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -224,8 +224,8 @@ def tell_once(where: str, key: object, wrong: str) -> None:
         _told.clear()
     _told.add(where)
     logger.warning(
-        "passed over a row that holds no readable record: %s in %s: %s; there may be more in the "
-        "same place, doctor lists them all",
+        "passed over a row that holds no readable record: %s in %s: %s; "
+        "store.delete(namespace, key) removes it. There may be more there: doctor lists them all",
         repr(key)[:80],
         where[:200],
         wrong,

@@ -42,6 +42,9 @@ from langgraph_memory.sessions.threads import Threads, in_thread
 
 TITLE_LENGTH = 60
 
+Admitted = tuple[RunnableConfig, str | None, str]
+"""The config to read or write with, the user to sign what is read, and the thread."""
+
 _PAGE = 100
 
 
@@ -175,13 +178,8 @@ class Guard(BaseCheckpointSaver[str]):
     """Takes secrets out of what is kept."""
 
     @contextmanager
-    def _admitted(
-        self, config: RunnableConfig | None, *, write: bool
-    ) -> Iterator[tuple[RunnableConfig, str | None, str]]:
-        """Check whose thread it is, and hold the transaction for the read or write.
-
-        Yields the config to read or write with, the user to sign what is read, and the thread.
-        """
+    def _admitted(self, config: RunnableConfig | None, *, write: bool) -> Iterator[Admitted]:
+        """Check whose thread it is, and hold the transaction for the read or write."""
         user, thread = _identify(config)
         with self.threads.transaction(write=write):
             self.threads.admit(user, thread, claim=write)

@@ -18,7 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from langgraph_memory.redaction import Redact
-from langgraph_memory.sessions.guard import thread_of, user_of
+from langgraph_memory.sessions.guard import Admitted, thread_of, user_of
 from langgraph_memory.sessions.sqlite import SqliteGuard, open_sqlite, place_of_file
 from langgraph_memory.sessions.state_redaction import state_redactor
 from langgraph_memory.sessions.threads import in_thread
@@ -31,9 +31,7 @@ class ServerGuard(SqliteGuard):
     """
 
     @contextmanager
-    def _admitted(
-        self, config: RunnableConfig | None, *, write: bool
-    ) -> Iterator[tuple[RunnableConfig, str | None, str]]:
+    def _admitted(self, config: RunnableConfig | None, *, write: bool) -> Iterator[Admitted]:
         own: RunnableConfig = config or {}
         configurable = own.get("configurable") or {}
         thread = thread_of(configurable.get("thread_id"))

@@ -243,7 +243,14 @@ G = TypeVar("G", bound=SqliteGuard)
 
 def open_sqlite(kind: type[G], place: str, busy_timeout: float, redacts: StateRedactor | None) -> G:
     """Open the saver of a file behind a guard of a kind, and make its folder and its tables."""
-    path = _database_file(place)
+    path = place
+    if place != MEMORY:
+        file = _file_of(place)
+        path = str(file)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"sessions in {file}: the folder cannot be made ({error})") from error
     _refuse_lost(path)
     threads = SqliteThreads(path, busy_timeout)
     saver = kind(threads, redacts)
@@ -295,15 +302,3 @@ def existing_file(place: str) -> Path:
 def _file_of(path: str) -> Path:
     file = Path(path)
     return file / FILE_NAME if file.is_dir() or not (file.suffix or file.is_file()) else file
-
-
-def _database_file(path: str) -> str:
-    """Return the file that a path means, and make its folder."""
-    if path == MEMORY:
-        return path
-    file = _file_of(path)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"sessions in {file}: the folder cannot be made ({error})") from error
-    return str(file)

@@ -222,8 +222,7 @@ async def test_what_is_in_memory_is_read_without_chroma(
 def test_more_rows_than_one_page_are_read_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("calls", "loading"):
-        monkeypatch.setattr(f"langgraph_memory.chroma.{module}.PAGE", 7)
+    monkeypatch.setattr("langgraph_memory.chroma.calls.PAGE", 7)
     with open_store(tmp_path) as store:
         for part in range(3):
             names = [f"{part}-{i}" for i in range(20)]

@@ -19,6 +19,14 @@ _PACKAGE = "langgraph_memory"
 _CALLED_BY_LANGCHAIN = ("MemoryMiddleware", "EpisodeRecorder")  # all of their methods are hooks
 _MADE_BY_VERBS = ("OpenEpisode", "Sessions")
 _STORED_FORM = ("to_value", "from_value", "id_of", "id_in")  # of records: what the store is given
+_CALLED_BY_SURFACES = (
+    "process_turn",
+    "process_later",
+    "keep_episode",
+    "keep_proposed",
+    "is_forgotten",
+)
+_LEFT_OUT = frozenset([*_STORED_FORM, *_CALLED_BY_SURFACES])
 _ASYNC_FORM = "Async form of "
 
 
@@ -132,7 +140,7 @@ def _members(file: str, owner: type) -> Iterator[Entry]:
             function = _function(member)
             ours = str(getattr(function, "__module__", "")).startswith(_PACKAGE)
             documented = ours and (function.__doc__ or "")
-            if name.startswith("_") or name in seen or not documented or name in _STORED_FORM:
+            if name.startswith("_") or name in seen or not documented or name in _LEFT_OUT:
                 continue
             seen.add(name)
             if documented.startswith(_ASYNC_FORM) or (name[0] == "a" and name[1:] in seen):

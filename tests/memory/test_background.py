@@ -470,7 +470,14 @@ def script(body: str, *args: str, warnings: str = "error") -> subprocess.Complet
     )
 
 
+no_threads_at_exit = pytest.mark.skipif(
+    (3, 12) <= sys.version_info < (3, 12, 3),
+    reason="Python 3.12.0 to .2 start no thread once a script has ended (CPython issue 113964)",
+)
+
+
 @pytest.mark.slow
+@no_threads_at_exit
 def test_a_script_that_fails_ends_when_its_work_is_done() -> None:
     """Its last turns are processed, with models that use threads, however long they may wait."""
     done = script("""
@@ -489,6 +496,7 @@ def test_a_script_that_fails_ends_when_its_work_is_done() -> None:
 
 
 @pytest.mark.slow
+@no_threads_at_exit
 def test_a_script_ends_although_work_does_not() -> None:
     done = script("""
         langgraph_memory.memory.background.DRAIN_SECONDS = 1.5

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory.notes.extraction_queue import Thread, queue
-from langgraph_memory.records import Extraction, Message, Owner
+from langgraph_memory.records import Extraction, Message, Owner, Record
 from langgraph_memory.store import put_op
 
 ANA = Owner("user", "ana")
@@ -38,7 +38,8 @@ def waiting(messages: list[Message], done: int) -> Thread:
     looked = Extraction(
         id="e", owner=ANA, created_at=START + timedelta(hours=1), thread_id="t", messages=names
     )
-    store.batch([put_op(record) for record in (*messages, looked)])
+    records: list[Record] = [*messages, looked]
+    store.batch([put_op(record) for record in records])
     found: dict[Any, Any] = {
         type: store.search(ANA.namespace(type)) for type in ("message", "extraction")
     }

@@ -1013,7 +1013,7 @@ def test_what_is_over_crowds_nothing_out(chroma_memory: Memory, clock: ManualClo
 def test_a_filter_leaves_the_window_of_a_message_as_it_is_on_any_store() -> None:
     """What others said around it counts, also where their messages are filtered out."""
     embeddings = HashingEmbeddings()
-    index = {"dims": embeddings.dims, "embed": embeddings, "fields": ["text"]}
+    index: Any = {"dims": embeddings.dims, "embed": embeddings, "fields": ["text"]}
     found = []
     for store in (ChromaStore.in_memory(embed=embeddings), InMemoryStore(index=index)):
         with Memory(store, clock=ManualClock()) as memory:

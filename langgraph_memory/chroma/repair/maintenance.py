@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from langgraph_memory.chroma.erasing import finish_erasure, pending_users
 from langgraph_memory.chroma.held_files import unknown_files
 from langgraph_memory.chroma.index_files import rows_and_vectors
 from langgraph_memory.chroma.local_calls import COPY_AND_SHRINK, Room
+from langgraph_memory.chroma.read_only import FolderRows
 from langgraph_memory.chroma.repair.rebuild import Progress, embedded
 from langgraph_memory.chroma.repair.repair import (
     compact_collection,
@@ -32,9 +33,7 @@ from langgraph_memory.chroma.server import is_url
 from langgraph_memory.chroma.tables import (
     DATABASE,
     StoredCollection,
-    reading,
-    row_count,
-    row_metadata,
+    rows_stored,
 )
 from langgraph_memory.errors import ConfigurationError, StoreError
 from langgraph_memory.files import DirectoryLock, leave_mark, resolved
@@ -83,18 +82,19 @@ def doctor(
         Report(rows=2, vectors=2, found=(), done=())
     """
     with _owned(path) as (directory, lock, main):
+        embedder = Embedder(embed)
         damage = examine(directory, main)
         found = [damage] if damage is not None else []
         done: list[str] = []
         if damage is not None:
-            made = repair(directory, main, damage, Embedder(embed), on_progress)
+            made = repair(directory, main, damage, embedder, on_progress)
             done.append(f"made {made:,} vectors again")
         if waiting := pending_users(directory):
             found.append(f"bytes of {len(waiting):,} erased users were still to be overwritten")
             done += [f"overwrote the bytes of {len(finish_erasure(lock)):,} erased users"]
         if unknown := unknown_files(directory):
             found.append(f"files that are not the memory's: {', '.join(unknown)}")
-        found += _unreadable(directory)
+        found += _unreadable(directory, embedder)
         return _report(lock, found, done)
 
 
@@ -184,14 +184,13 @@ def _report(lock: DirectoryLock, found: Sequence[str] = (), done: Sequence[str] 
     return Report(*rows_and_vectors(lock.directory, main), tuple(found), tuple(done))
 
 
-def _unreadable(directory: Path) -> list[str]:
+def _unreadable(directory: Path, embedder: Embedder) -> list[str]:
     """Return which rows are passed over, each with its id and with what is wrong."""
-    main = stored(directory, COLLECTION)
-    assert main is not None
-    with reading(directory) as connection:
+    with closing(FolderRows(directory, embedder)) as rows:
         return [
             f"row {id} cannot be read: {wrong}"
-            for id, metadata in row_metadata(connection, main)
+            for page in rows.pages(None, ["metadatas"])
+            for id, metadata in zip(page["ids"], page["metadatas"], strict=True)
             if (wrong := flaw_of_row(id, metadata)) is not None
         ]
 
@@ -222,11 +221,8 @@ def checked(place: Path, rows: int) -> None:
         finish_interrupted(place)
         main = stored(place, COLLECTION)
         damage = "it has no collection" if main is None else examine(place, main)
-        if main is not None and damage is None:
-            with reading(place) as connection:
-                found = row_count(connection, main)
-            if found != rows:
-                damage = f"it has {found:,} rows, expected {rows:,}"
+        if main is not None and damage is None and (found := rows_stored(place, main)) != rows:
+            damage = f"it has {found:,} rows, expected {rows:,}"
         if damage is not None:
             raise StoreError(f"the copy of the memory is not whole ({damage}); try again")
         note_whole(lock)

@@ -6,15 +6,16 @@ Text and metadata are the truth, in SQLite; vectors can be made again from them.
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import sqlite3
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from langgraph_memory.chroma.calls import COLLECTION, opened_client
+from langgraph_memory.chroma.held_files import UUID
 from langgraph_memory.chroma.index_files import PICKLE, deleted_and_live, file_state, find_damage
 from langgraph_memory.chroma.local_calls import Room
 from langgraph_memory.chroma.repair.probe import find_fault
@@ -34,8 +35,7 @@ from langgraph_memory.chroma.tables import (
     StoredCollection,
     find_collection,
     reading,
-    row_count,
-    segment_ids,
+    rows_stored,
 )
 from langgraph_memory.errors import StoreError
 from langgraph_memory.files import DirectoryLock, is_marked, leave_mark
@@ -107,9 +107,7 @@ def mark_rows(directory: Path, collection: StoredCollection) -> None:
     """Leave the mark where rows were written before there was one."""
     if is_marked(directory / DATABASE):
         return
-    with reading(directory) as connection:
-        rows = row_count(connection, collection)
-    if rows:
+    if rows_stored(directory, collection):
         try:
             leave_mark(directory / DATABASE)
         except StoreError:
@@ -143,9 +141,7 @@ def examine(directory: Path, collection: StoredCollection) -> str | None:
     damage = find_damage(directory, collection)
     if damage is not None or not file_state(directory, collection):
         return damage
-    with reading(directory) as connection:
-        rows = row_count(connection, collection)
-    return find_fault(directory, collection.name, rows)
+    return find_fault(directory, collection.name, rows_stored(directory, collection))
 
 
 def compaction_due(deleted: int, live: int) -> bool:
@@ -244,30 +240,16 @@ def give_back_space(directory: Path) -> None:
         StoreError: If that fails, as it does without space for a second copy of the database.
     """
     with reading(directory) as connection:
-        orphans = _orphans(directory, segment_ids(connection))
+        segments = {id for (id,) in connection.execute("SELECT id FROM segments")}
     try:
-        for orphan in orphans:
-            shutil.rmtree(orphan)
+        for path in sorted(directory.iterdir()):
+            if path.is_dir() and re.fullmatch(UUID, path.name) and path.name not in segments:
+                shutil.rmtree(path)
         with closing(sqlite3.connect(directory / DATABASE, isolation_level=None)) as connection:
             connection.execute("PRAGMA secure_delete = ON")  # pages keep old bytes between rows
             connection.execute("VACUUM")
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"cannot give back the unused space of {directory}: {error}") from error
-
-
-def _orphans(directory: Path, segments: set[str]) -> list[Path]:
-    return [
-        path
-        for path in sorted(directory.iterdir())
-        if path.is_dir() and _is_uuid(path.name) and path.name not in segments
-    ]
-
-
-def _is_uuid(name: str) -> bool:
-    try:
-        return str(uuid.UUID(name)) == name
-    except ValueError:
-        return False
 
 
 @contextmanager
