@@ -80,9 +80,8 @@ def redactor(*kinds: PersonalKind) -> Redact:
         >>> redactor("phone", "email")("Call +49 30 901820, or write to ana@example.com")
         'Call [redacted phone number], or write to [redacted e-mail address]'
     """
-    if not set(kinds) <= set(
-        PERSONAL_KINDS
-    ):  # what was given may be a text with a secret: never shown
+    if not set(kinds) <= set(PERSONAL_KINDS):
+        # What was given may be a text with a secret: it is never shown.
         raise ConfigurationError(
             f"redactor takes kinds ({', '.join(map(repr, PERSONAL_KINDS))}) and returns the "
             "function for redact=: redact=redactor('phone')"
