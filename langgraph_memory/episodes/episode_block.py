@@ -80,7 +80,7 @@ class OpenEpisode:
         tb: TracebackType | None,
     ) -> None:
         if (fields := self._fields(error)) is not None:
-            with _told_beside(error):
+            with _noted_on(error):
                 self.record = self._log(**fields)
 
     async def __aenter__(self) -> Self:
@@ -93,7 +93,7 @@ class OpenEpisode:
         tb: TracebackType | None,
     ) -> None:
         if (fields := self._fields(error)) is not None:
-            with _told_beside(error):
+            with _noted_on(error):
                 # Who is gone may be cancelled more than once: anyio does so while a task waits.
                 await asyncio.shield(self._akeep(fields))
 
@@ -119,7 +119,7 @@ class OpenEpisode:
 
 
 @contextmanager
-def _told_beside(error: BaseException | None) -> Iterator[None]:
+def _noted_on(error: BaseException | None) -> Iterator[None]:
     """Let what the task raised go on: it says more than that its episode could not be kept."""
     try:
         yield

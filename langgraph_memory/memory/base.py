@@ -27,10 +27,10 @@ from langgraph_memory.memory.outbox import Outbox
 from langgraph_memory.messages import Marks, check_store, expiry_of_now, unexpired
 from langgraph_memory.models import ChatCaller, ChatModel, name_of
 from langgraph_memory.notes import (
-    WITHOUT_MEANING,
+    ASK_NEVER,
     Decision,
     ExtractionSettings,
-    Pair,
+    NotePair,
     PairVerdicts,
     Reconciled,
     SimilarityThreshold,
@@ -188,7 +188,7 @@ class Verbs:
     def _threshold(self) -> SimilarityThreshold:
         """What the similarities of the store's embedder are worth."""
         embeddings = getattr(self.store, "embeddings", None)
-        return WITHOUT_MEANING if embeddings is None else threshold_of(name_of(embeddings))
+        return ASK_NEVER if embeddings is None else threshold_of(name_of(embeddings))
 
     @property
     def _ranking(self) -> Ranking:
@@ -243,7 +243,7 @@ class Verbs:
 
     # -- the model --
 
-    async def _rule(self, pairs: Sequence[Pair]) -> PairVerdicts:
+    async def _rule(self, pairs: Sequence[NotePair]) -> PairVerdicts:
         """Ask the model about pairs of notes, once; if it fails, all of them stay apart."""
         if not pairs:
             return PairVerdicts()

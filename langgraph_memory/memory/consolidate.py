@@ -18,7 +18,7 @@ from langgraph_memory.notes import (
     Comparison,
     Merge,
     MergeAnswer,
-    Question,
+    MergeQuestion,
     alike,
     change_ops,
     consolidation_batches,
@@ -133,7 +133,7 @@ class Upkeep(Documents):
 
 
 def _take_in(
-    comparison: Comparison, question: Question, answer: tuple[list[Merge], list[str]]
+    comparison: Comparison, question: MergeQuestion, answer: tuple[list[Merge], list[str]]
 ) -> None:
     """Keep the merges of an answer that can be right; what was wrong with others is logged."""
     for problem in answer[1]:

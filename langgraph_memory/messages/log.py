@@ -86,7 +86,7 @@ class Mark(NamedTuple):
     """The name of the owner's latest edit; `None` if there was none."""
 
 
-NOTHING = Mark({}, None, None)
+NO_MARK = Mark({}, None, None)
 """The mark of a thread of which nothing is known."""
 
 
@@ -110,7 +110,7 @@ class Marks:
 
     def get(self, place: Place) -> Mark:
         """Return the mark of a thread."""
-        return self._marks.get(place, NOTHING)
+        return self._marks.get(place, NO_MARK)
 
     def put(self, place: Place, mark: Mark) -> None:
         """Set the mark of a thread."""
@@ -122,7 +122,7 @@ class Marks:
                 self._drop(next(iter(self._marks)))
 
     def _drop(self, place: Place) -> None:
-        self._messages -= len(self._marks.pop(place, NOTHING).prints)
+        self._messages -= len(self._marks.pop(place, NO_MARK).prints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Log:
         owner: Owner,
         thread_id: str,
         at: datetime | None,
-        mark: Mark = NOTHING,
+        mark: Mark = NO_MARK,
     ) -> Log:
         """Return the log of what was said in some messages."""
         messages = list(messages)
@@ -180,7 +180,7 @@ class Log:
         Args:
             found: The store's answers to `read_ops`.
         """
-        if self.mark is NOTHING:
+        if self.mark is NO_MARK:
             return False
         last = self._of_last(found)
         lost = bool(last) and all(item is None for item in last)

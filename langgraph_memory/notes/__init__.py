@@ -38,13 +38,13 @@ from langgraph_memory.notes.model_merge import (
     Comparison,
     Merge,
     MergeAnswer,
-    Question,
+    MergeQuestion,
     alike,
     merge_request,
     merges,
 )
 from langgraph_memory.notes.pair_comparison import (
-    Pair,
+    NotePair,
     Reconciled,
     comparison_request,
     pair_verdicts,
@@ -52,7 +52,7 @@ from langgraph_memory.notes.pair_comparison import (
 from langgraph_memory.notes.proposal_filter import Refused, drawn_text, worth_keeping
 from langgraph_memory.notes.reconciliation import edited, plan_batch, reconciled, signed
 from langgraph_memory.notes.similarity import (
-    WITHOUT_MEANING,
+    ASK_NEVER,
     SimilarityThreshold,
     compared_words,
     same_words,

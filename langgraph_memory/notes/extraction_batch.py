@@ -20,7 +20,7 @@ from langgraph_memory.messages import retire_ops
 from langgraph_memory.models import ModelAnswer
 from langgraph_memory.notes.extraction import Accept, Candidate, admitted, candidates
 from langgraph_memory.notes.extraction_queue import MessageBatch, queue
-from langgraph_memory.notes.pair_comparison import Pair, pairs
+from langgraph_memory.notes.pair_comparison import NotePair, pairs
 from langgraph_memory.notes.reconciliation import (
     Neighbour,
     Verdicts,
@@ -239,7 +239,7 @@ class ExtractionBatch:
                 found[record.id] = Neighbour(record, max(cosine, known.cosine if known else 0.0))
         return list(found.values())
 
-    def pairs(self, found: Mapping[Any, Any], threshold: SimilarityThreshold) -> list[Pair]:
+    def pairs(self, found: Mapping[Any, Any], threshold: SimilarityThreshold) -> list[NotePair]:
         """Return the pairs of notes about which a model has to be asked."""
         return pairs(self.notes, self.neighbours(found)[0], threshold)
 

@@ -32,11 +32,11 @@ from langgraph_memory.records import (
 from langgraph_memory.store import get_op, put_op, read_record
 from langgraph_memory.text import clean, query_tokens, tokens
 
-MAX_NOTES = 40
+MAX_ASKED = 40
 """In one question to a model."""
 MAX_GROUP = 8
 """Notes that are compared with each other."""
-NEIGHBOURS = 5
+MERGE_NEIGHBOURS = 5
 """Notes that a note may come beside, the most alike."""
 
 _BLOCK = 512  # rows whose similarities to all others are in memory together: 2 MB for 1,000 notes
@@ -68,7 +68,7 @@ class Merge:
 _RECORD = Extraction.id_of("", ("consolidation",))
 
 Group = Sequence[Note]
-Question = Sequence[Group]
+MergeQuestion = Sequence[Group]
 """Groups about which a model is asked together."""
 
 
@@ -97,11 +97,11 @@ class Comparison:
         """Return the operation that brings which groups were asked about."""
         return get_op(owner.namespace("extraction"), _RECORD)
 
-    def questions(self) -> Iterator[Question]:
+    def questions(self) -> Iterator[MergeQuestion]:
         """Yield the groups to ask about, as many together as one question takes."""
         question: list[Group] = []
         for group in self._new:
-            if question and sum(map(len, question)) + len(group) > MAX_NOTES:
+            if question and sum(map(len, question)) + len(group) > MAX_ASKED:
                 yield question
                 question = []
             question.append(group)
@@ -109,7 +109,7 @@ class Comparison:
             yield question
 
     def answered(
-        self, question: Question, merges: Iterable[Merge], problems: Collection[str]
+        self, question: MergeQuestion, merges: Iterable[Merge], problems: Collection[str]
     ) -> None:
         """Take an answer in; one with anything wrong in it is asked for again another time."""
         self.merges += merges
@@ -174,7 +174,7 @@ def _near(
     for start in range(0, len(notes), _BLOCK):
         block = vectors[start : start + _BLOCK] @ vectors.T
         block[np.arange(len(block)), np.arange(start, start + len(block))] = -np.inf
-        count = min(NEIGHBOURS, len(notes))
+        count = min(MERGE_NEIGHBOURS, len(notes))
         nearest = np.argpartition(-block, count - 1, axis=1)[:, :count]
         for row, places in enumerate(nearest.tolist()):
             for other in places:
@@ -202,7 +202,7 @@ def _numbers(text: str) -> set[int]:
 # -- the question, and its answer ----------------------------------------------------------------
 
 
-def merge_request(question: Question) -> list[BaseMessage]:
+def merge_request(question: MergeQuestion) -> list[BaseMessage]:
     """Return what to ask a model about groups."""
     lines: list[str] = []
     number = 0
@@ -217,7 +217,7 @@ def merge_request(question: Question) -> list[BaseMessage]:
 
 
 def merges(
-    answer: object, question: Question, redact: Callable[[str], str]
+    answer: object, question: MergeQuestion, redact: Callable[[str], str]
 ) -> tuple[list[Merge], list[str]]:
     """Return the merges in a model's answer, and what was wrong with others.
 

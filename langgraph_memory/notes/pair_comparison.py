@@ -40,7 +40,7 @@ class Reconciled(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NotePair:
     """A candidate, by its place, and a note that may say the same or be replaced by it."""
 
     place: int
@@ -52,7 +52,7 @@ def pairs(
     candidates: Sequence[Note],
     neighbours: Sequence[Sequence[Neighbour]],
     threshold: SimilarityThreshold,
-) -> list[Pair]:
+) -> list[NotePair]:
     """Return the pairs to ask about: those alike enough whose words do not tell."""
     asked = []
     for place, (candidate, near) in enumerate(zip(candidates, neighbours, strict=True)):
@@ -62,13 +62,13 @@ def pairs(
             continue
         unclear = [each for each, judgement in judged if judgement == "ask"]
         open_pairs = [
-            Pair(place, candidate, each.note) for each in unclear if _open(each, candidate)
+            NotePair(place, candidate, each.note) for each in unclear if _open(each, candidate)
         ]
         asked += open_pairs[:MAX_PAIRS_EACH]
     return asked[:MAX_PAIRS]
 
 
-def comparison_request(asked: Sequence[Pair]) -> list[BaseMessage]:
+def comparison_request(asked: Sequence[NotePair]) -> list[BaseMessage]:
     """Return what to ask a model about pairs."""
     lines = []
     for number, pair in enumerate(asked, 1):
@@ -76,7 +76,7 @@ def comparison_request(asked: Sequence[Pair]) -> list[BaseMessage]:
     return [SystemMessage(RECONCILING), HumanMessage("\n".join(lines))]
 
 
-def pair_verdicts(answer: object, asked: Sequence[Pair]) -> tuple[Verdicts, list[str]]:
+def pair_verdicts(answer: object, asked: Sequence[NotePair]) -> tuple[Verdicts, list[str]]:
     """Return what a model's answer says of the pairs, and what was wrong with it.
 
     Raises:

@@ -15,10 +15,10 @@ from langgraph_memory.redaction import Redact
 from langgraph_memory.retrieval import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
 from langgraph_memory.text import HAN, KANA, QUESTION_MARKS, clean, has_number, has_time, one_line
 
-MAX_NOTES = 5
+MAX_REPLY_NOTES = 5
 """Notes of one reply; whoever tells more of themselves in one message tells a story."""
 
-MAX_CHARACTERS = 500
+MAX_NOTE_CHARACTERS = 500
 """Of a note, which is one sentence; half a page of Chinese is no sentence any more."""
 
 MAX_PROPOSED = 5
@@ -82,8 +82,8 @@ def worth_keeping(proposed: Sequence[object], redact: Redact) -> tuple[list[str]
             continue
         if reason is None and _is_about_itself(text):
             reason = "about the assistant itself"  # extraction may quote what that promised
-        if reason is None and len(kept) == MAX_NOTES:
-            reason = f"more than {MAX_NOTES} notes"
+        if reason is None and len(kept) == MAX_REPLY_NOTES:
+            reason = f"more than {MAX_REPLY_NOTES} notes"
         if reason is None:
             kept[same] = text
         else:
@@ -108,7 +108,7 @@ def drawn_text(given: object, redact: Redact) -> tuple[str, str | None]:
 
 
 def _is_long(text: str, redact: Redact) -> bool:
-    return len(text) > MAX_CHARACTERS
+    return len(text) > MAX_NOTE_CHARACTERS
 
 
 def _is_secret(text: str, redact: Redact) -> bool:
@@ -129,7 +129,7 @@ def _is_about_itself(text: str) -> bool:
 
 
 _OBJECTIONS: tuple[tuple[str, Callable[[str, Redact], bool]], ...] = (
-    (f"longer than {MAX_CHARACTERS} characters", _is_long),
+    (f"longer than {MAX_NOTE_CHARACTERS} characters", _is_long),
     ("a secret", _is_secret),
     ("a question", _is_question),
     ("a copy of the memory block", _is_block),

@@ -187,7 +187,7 @@ def _decided(
     ):
         if candidate.said_by == "assistant":  # an echo
             return []
-        if candidate.sources and set(candidate.sources) <= set(twin.sources):
+        if _is_counted(twin, candidate):
             return _completed(twin, candidate)
         return decide(candidate, twin, None, taken)
     if holder is None:
@@ -205,14 +205,7 @@ def _decided(
 
 def _completed(note: Note, candidate: Note) -> list[Change]:
     """Decide what another reading of the same messages adds to a note: it counts no mention."""
-    whole = replace(
-        note,
-        slot=note.slot or candidate.slot,
-        quote=note.quote or candidate.quote,
-        importance=max(note.importance, candidate.importance),
-        aliases=united(note.aliases, candidate.aliases),
-        valid_until=note.valid_until or candidate.valid_until,
-    )
+    whole = replace(_with_all(note, candidate), quote=note.quote or candidate.quote)
     return [] if whole == note else [recorded(Change("update", whole, note, "read again"))]
 
 
@@ -231,17 +224,20 @@ def _past(candidate: Note, holder: Note, taken: Collection[str]) -> Change:
 
 
 def _joined(note: Note, other: Note) -> Note:
-    if (note.said_by, other.said_by) == ("assistant", "user"):
-        first, second = other, note
-    else:
-        first, second = note, other
+    users_own = (note.said_by, other.said_by) == ("assistant", "user")
+    return _with_all(other, note) if users_own else _with_all(note, other)
+
+
+def _with_all(note: Note, other: Note) -> Note:
+    """Return a note with what another that says the same has beside its text."""
+    new = (id for id in dict.fromkeys(other.sources) if id not in note.sources)
     return replace(
-        first,
-        slot=first.slot or second.slot,
-        importance=max(first.importance, second.importance),
-        aliases=united(first.aliases, second.aliases),
-        valid_until=first.valid_until or second.valid_until,
-        sources=tuple(dict.fromkeys((*first.sources, *second.sources))),
+        note,
+        slot=note.slot or other.slot,
+        importance=max(note.importance, other.importance),
+        aliases=united(note.aliases, other.aliases),
+        valid_until=note.valid_until or other.valid_until,
+        sources=(*note.sources, *new),
     )
 
 
@@ -345,16 +341,12 @@ def recorded(change: Change, by: str | None = None) -> Change:
 
 def _reinforce(note: Note, candidate: Note, now: datetime) -> Change:
     said_again = replace(
-        note,
-        slot=note.slot or candidate.slot,
+        _with_all(note, candidate),
         mentions=note.mentions + (not _is_counted(note, candidate)),
-        importance=max(note.importance, candidate.importance),
         pinned=note.pinned or candidate.pinned,
         metadata={**note.metadata, **candidate.metadata},
-        aliases=united(note.aliases, candidate.aliases),
         updated_at=max(note.updated_at, now),
         valid_until=candidate.valid_until or note.valid_until,
-        sources=tuple(dict.fromkeys((*note.sources, *candidate.sources))),
         reason="said before",
     )
     return recorded(Change("reinforce", said_again, note, said_again.reason))

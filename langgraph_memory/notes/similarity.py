@@ -39,23 +39,23 @@ class SimilarityThreshold:
     slot."""
 
 
-EMBEDDED = SimilarityThreshold(ask_from=0.35)
+ASK_EMBEDDED = SimilarityThreshold(ask_from=0.35)
 """For the embedded default: the highest multiple of .05 at which, without any slots, 90 % of the
 repetitions, updates and contradictions in half "a" of `benchmarks/sets/pairs.jsonl` are not
 apart (.91; with the slots that belong to them, .99)."""
 
-UNMEASURED = SimilarityThreshold(ask_from=-1.0)
+ASK_ALWAYS = SimilarityThreshold(ask_from=-1.0)
 """For embedders that nobody measured: nothing is apart. Some put all texts above .7, so no other
 value is safe; how many neighbours are looked at bounds what a model is asked."""
 
-WITHOUT_MEANING = SimilarityThreshold(ask_from=math.inf)
+ASK_NEVER = SimilarityThreshold(ask_from=math.inf)
 """For stores that do not search by meaning: what they bring up is any note, and not worth asking
 about."""
 
-WITH_E5 = SimilarityThreshold(ask_from=0.4)
+ASK_E5 = SimilarityThreshold(ask_from=0.4)
 """For `UniversalAndE5`, chosen in the same way (.92)."""
 
-_THRESHOLDS = {"use-multilingual-v3": EMBEDDED, "use-multilingual-v3+e5-small-q4": WITH_E5}
+_THRESHOLDS = {"use-multilingual-v3": ASK_EMBEDDED, "use-multilingual-v3+e5-small-q4": ASK_E5}
 
 # Behind a word only: what "ends with ." means hangs on it. Not "?": a doubt is another note.
 _END = re.compile(r"(?<=\w)[.!。]+$")
@@ -63,11 +63,11 @@ _END = re.compile(r"(?<=\w)[.!。]+$")
 
 def threshold_of(embedder: str) -> SimilarityThreshold:
     """Return the threshold of an embedder, by the name that its `Fingerprint` has."""
-    return _THRESHOLDS.get(embedder, UNMEASURED)
+    return _THRESHOLDS.get(embedder, ASK_ALWAYS)
 
 
 def judge(
-    new: Note, old: Note, cosine: float, threshold: SimilarityThreshold = EMBEDDED
+    new: Note, old: Note, cosine: float, threshold: SimilarityThreshold = ASK_EMBEDDED
 ) -> Judgement:
     """Compare two active notes of one owner; which of them is the new one makes no difference.
 

@@ -1,8 +1,9 @@
-"""Values that are assigned: `password=...`, `"password": "..."`, and below a heading."""
+"""Values that are assigned: `password=...`, `"password": "..."`, below a heading, in a column."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from langgraph_memory.redaction.looks import (
     CLOSERS,
@@ -16,7 +17,16 @@ from langgraph_memory.redaction.looks import (
     is_row,
     trimmed,
 )
-from langgraph_memory.redaction.naming import ASSIGNED, BARE, NAMES, Name, Span, lower
+from langgraph_memory.redaction.naming import (
+    ASSIGNED,
+    BARE,
+    NAMES,
+    PASSWORDS,
+    Extent,
+    Name,
+    known,
+    lower,
+)
 
 _ASSIGNED = re.compile(
     rf"""
@@ -72,13 +82,13 @@ def assignment(name: Name) -> re.Match[str] | None:
     return _ASSIGNED.match(name.text, name.end)
 
 
-def row_of_words(name: Name) -> Span | None:
+def row_of_words(name: Name) -> Extent | None:
     """Return where the words of a seed phrase are."""
     row = _ROW.match(name.text, name.end)
     return row.span("row") if row else None
 
 
-def assigned_value(name: Name, found: re.Match[str]) -> Span | None:
+def assigned_value(name: Name, found: re.Match[str]) -> Extent | None:
     """Return where an assigned value is; it may be any word, unless it only stands for one."""
     by, start = found["by"].strip(), found.end()
     weak = by in ("|", "(") or by.endswith((",", ")"))
@@ -96,7 +106,7 @@ def assigned_value(name: Name, found: re.Match[str]) -> Span | None:
     return span if _is_value(name, value, weak) else None
 
 
-def value_below(name: Name, start: int) -> Span | None:
+def value_below(name: Name, start: int) -> Extent | None:
     """Return the only word of the next line, where a name is all that is in its own."""
     if not _HEADING.fullmatch(name.text[name.line : name.begin]) or name.word in ASSIGNED:
         return None
@@ -126,13 +136,13 @@ def _is_sentence(text: str, start: int) -> bool:
     return words is not None and not words["first"].lower().startswith(("change", "your"))
 
 
-def _quoted(text: str, quoted: re.Match[str]) -> Span:
+def _quoted(text: str, quoted: re.Match[str]) -> Extent:
     odd = text[quoted.end() : quoted.end() + 1].isalnum()
     longer = _ODD_QUOTED.match(text, quoted.start()) if odd else None
     return longer.span("value") if longer else group_span(quoted)
 
 
-def _unquoted(name: Name, by: str, start: int) -> Span:
+def _unquoted(name: Name, by: str, start: int) -> Extent:
     """Return where an unquoted value is: how far it goes depends on what it is part of."""
     text = name.text
     before = text[name.begin - 1 : name.begin]
@@ -163,8 +173,78 @@ def is_prose(value: str) -> bool:
     return " " in value and bool(NAMES.search(lowered) or _ADVICE.match(lowered))
 
 
-def _is_prose_from(name: Name, span: Span, by: str) -> bool:
+def _is_prose_from(name: Name, span: Extent, by: str) -> bool:
     """Whether a sentence begins with a value: "Password: ask Tom"."""
     value = name.text[slice(*span)]
     plain = value.isalpha() and not (name.is_variable and by == "=")
     return plain and bool(_GOES_ON.match(name.text, span[1]))
+
+
+# -- columns of a table ---------------------------------------------------------------------------
+
+
+_BETWEEN = [re.compile(each) for each in (r"\|", r"\t", r";", r",", r"(?<=\S)[ ]{2,}(?=\S)")]
+_LOOSE = _BETWEEN[3:]
+"""What is between words of any text, too: in such columns a password looks like one."""
+_TITLE = re.compile(r"[\w /.()'’-]*")
+_CELL = 30
+"""Characters that the name of a column has at most."""
+
+
+def column_spans(text: str) -> Iterator[Extent]:
+    """Yield where the values are in the columns of tables that a secret gives its name to."""
+    columns: dict[int, bool] = {}
+    between, size, start = _BETWEEN[0], 0, 0
+    for line in text.splitlines(keepends=True):
+        cells = _cells(line, between) if columns else []
+        if columns and len(cells) == size:
+            yield from _values(text, start, cells, columns, between in _LOOSE)
+        else:
+            columns = {}
+            for between in _BETWEEN:
+                cells = _cells(line, between)
+                if columns := _columns(line, cells):
+                    size = len(cells)
+                    break
+        start += len(line)
+
+
+def _cells(line: str, between: re.Pattern[str]) -> list[Extent]:
+    """Return where the cells of a line are, without the white space around them."""
+    edges = [0, *(edge for m in between.finditer(line) for edge in m.span()), len(line)]
+    return [_stripped(line, edges[i], edges[i + 1]) for i in range(0, len(edges), 2)]
+
+
+def _stripped(line: str, start: int, end: int) -> Extent:
+    cell = line[start:end]
+    lead = len(cell) - len(cell.lstrip(" \t*_`\"'"))
+    kept = cell.strip(" \t\r\n*_`\"'")
+    return start + lead, start + lead + len(kept)
+
+
+def _columns(line: str, cells: list[Extent]) -> dict[int, bool]:
+    """Return the columns of secrets, by their places, and whether they are of passwords."""
+    titles = [line[start:end] for start, end in cells]
+    if sum(map(bool, titles)) < 2 or max(map(len, titles)) > _CELL:
+        return {}
+    if not all(map(_TITLE.fullmatch, titles)):
+        return {}
+    columns = {}
+    for i, (start, end) in enumerate(cells):
+        for match in NAMES.finditer(lower(line[start:end])):
+            word = known(match.group())
+            if match.end() == end - start and word not in BARE | ASSIGNED:
+                columns[i] = word in PASSWORDS
+    return columns
+
+
+def _values(
+    text: str, start: int, cells: list[Extent], columns: dict[int, bool], loose: bool
+) -> Iterator[Extent]:
+    for i, is_password in columns.items():
+        span = start + cells[i][0], start + cells[i][1]
+        value = text[slice(*span)]
+        if is_placeholder(value) or " " in value:
+            continue
+        if is_like_password(value) or not loose if is_password else is_like_key(value):
+            yield span

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from langgraph_memory.redaction.looks import is_like_password, trimmed
-from langgraph_memory.redaction.naming import Span
+from langgraph_memory.redaction.naming import Extent
 
 _OPENED = (
     "access alarm card door elevator entrance entry garage gate keypad lock lockbox locker login "
@@ -134,7 +134,7 @@ _DOUBLED = bytes(48 + sum(divmod(2 * digit, 10)) for digit in range(10))
 _BY_TWO = bytes.maketrans(b"0123456789", _DOUBLED)
 
 
-def card_spans(text: str) -> Iterator[Span]:
+def card_spans(text: str) -> Iterator[Extent]:
     """Yield where card numbers are, also with odd spaces in them."""
     done = 0
     for match in _RUN.finditer(text):

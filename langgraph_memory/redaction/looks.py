@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from langgraph_memory.redaction.naming import STANDS_FOR, Span
+from langgraph_memory.redaction.naming import STANDS_FOR, Extent
 
 _STANDS_FOR = re.compile(
     r"""
@@ -156,7 +156,7 @@ def _changes(word: str) -> int:
 # -- where a value begins and ends -----------------------------------------------------------------
 
 
-LONGEST = 4_096
+LONGEST_VALUE = 4_096
 """Characters of a value at most."""
 CLOSERS = r"(?:\\?[\"'`]|[*_\])}»”』」]){0,4}"
 """What may end a name: quotes, brackets, bold type."""
@@ -173,18 +173,20 @@ QUOTED = re.compile(
 )
 # Wider than what `text` calls CJK: a value ends at punctuation and wide forms, too.
 EAST = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
-RUN = re.compile(rf"[^\s{EAST}،؛؟]{{1,{LONGEST}}}")
-WORD = re.compile(rf"{QUOTED.pattern} | (?P<run>[^\s{EAST}،؛؟“”„«»`]{{1,{LONGEST}}})", re.VERBOSE)
+RUN = re.compile(rf"[^\s{EAST}،؛؟]{{1,{LONGEST_VALUE}}}")
+WORD = re.compile(
+    rf"{QUOTED.pattern} | (?P<run>[^\s{EAST}،؛؟“”„«»`]{{1,{LONGEST_VALUE}}})", re.VERBOSE
+)
 _OPENING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _TRAILING = ".,;:)]}>\"'’”»*_|"
 
 
-def group_span(match: re.Match[str]) -> Span:
+def group_span(match: re.Match[str]) -> Extent:
     """Return where the only group is that took part in a match."""
     return next(match.span(i) for i in range(1, match.re.groups + 1) if match.span(i)[0] >= 0)
 
 
-def trimmed(text: str, span: Span) -> Span:
+def trimmed(text: str, span: Extent) -> Extent:
     """Return a value without the punctuation after it, and the bracket that it stands in."""
     start, end = span
     while end > start and (text[end - 1] in _TRAILING or text[end - 1].isspace()):

@@ -129,7 +129,7 @@ def begins_word(text: str, start: int, name: str) -> bool:
 # -- where a text has such words -------------------------------------------------------------------
 
 
-Span = tuple[int, int]
+Extent = tuple[int, int]
 """Where a part of a text begins and ends."""
 
 NAMES = names()

@@ -147,7 +147,7 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
         ),
     ),
 }
-KINDS = tuple(_FORMS)
+PERSONAL_KINDS = tuple(_FORMS)
 _PATTERNS = {
     kind: [(form, re.compile(form.pattern)) for form in forms] for kind, forms in _FORMS.items()
 }
@@ -155,7 +155,7 @@ _PATTERNS = {
 
 def without_personal(text: str, kinds: tuple[str, ...]) -> str:
     """Return a text without what is personal of some kinds."""
-    for kind in filter(kinds.__contains__, KINDS):  # what has a check of its own first
+    for kind in filter(kinds.__contains__, PERSONAL_KINDS):  # what has a check of its own first
         for form, pattern in _PATTERNS[kind]:
             text = pattern.sub(partial(_marked, form), text)
     return text

@@ -5,7 +5,7 @@ What is looked for, in this order, each in a module of its own:
 - `forms`: what has a published form, or stands where a secret does;
 - `named_spans`: values of what is called a secret: `assigned` in files, `told` in sentences.
   `naming` finds the names, `looks` judges the values;
-- `columns`: what stands below such a name in a table;
+- `column_spans`: what stands below such a name in a table;
 - `codes`: codes that open something, and card numbers.
 
 `parts` does the same with JSON, and with texts in parts. `personal` is on request.
@@ -20,14 +20,14 @@ from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.redaction.assigned import (
     assigned_value,
     assignment,
+    column_spans,
     row_of_words,
     value_below,
 )
 from langgraph_memory.redaction.codes import card_spans, without_codes
-from langgraph_memory.redaction.columns import column_spans
 from langgraph_memory.redaction.forms import without_forms
-from langgraph_memory.redaction.naming import Name, Span, names_in, names_secret
-from langgraph_memory.redaction.personal import KINDS, PersonalKind, without_personal
+from langgraph_memory.redaction.naming import Extent, Name, names_in, names_secret
+from langgraph_memory.redaction.personal import PERSONAL_KINDS, PersonalKind, without_personal
 from langgraph_memory.redaction.told import value_before, value_next, value_told
 
 Redact = Callable[[str], str]
@@ -80,10 +80,11 @@ def redactor(*kinds: PersonalKind) -> Redact:
         >>> redactor("phone", "email")("Call +49 30 901820, or write to ana@example.com")
         'Call [redacted phone number], or write to [redacted e-mail address]'
     """
-    if not set(kinds) <= set(KINDS):  # what was given may be a text with a secret: never shown
+    if not set(kinds) <= set(PERSONAL_KINDS):
+        # What was given may be a text with a secret: it is never shown.
         raise ConfigurationError(
-            f"redactor takes kinds ({', '.join(map(repr, KINDS))}) and returns the function for "
-            "redact=: redact=redactor('phone')"
+            f"redactor takes kinds ({', '.join(map(repr, PERSONAL_KINDS))}) and returns the "
+            "function for redact=: redact=redactor('phone')"
         )
     return lambda text: without_personal(redact_secrets(text), kinds)
 
@@ -107,7 +108,7 @@ def no_redaction(text: str) -> str:
     return text
 
 
-def _without(text: str, spans: Callable[[str], Iterator[Span]], mark: str = "[redacted]") -> str:
+def _without(text: str, spans: Callable[[str], Iterator[Extent]], mark: str = "[redacted]") -> str:
     parts, done = [], 0
     for start, end in spans(text):
         parts += [text[done:start], mark]
@@ -115,7 +116,7 @@ def _without(text: str, spans: Callable[[str], Iterator[Span]], mark: str = "[re
     return "".join([*parts, text[done:]]) if parts else text
 
 
-def named_spans(text: str) -> Iterator[Span]:
+def named_spans(text: str) -> Iterator[Extent]:
     """Yield where the values are of secrets that a text names, in order, none twice."""
     done = 0
     for name in names_in(text):
@@ -130,7 +131,7 @@ def named_spans(text: str) -> Iterator[Span]:
                 done = new[1]
 
 
-def _value_after(name: Name) -> Span | None:
+def _value_after(name: Name) -> Extent | None:
     if name.is_phrase:
         return row_of_words(name)
     found = assignment(name)

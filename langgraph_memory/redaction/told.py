@@ -18,7 +18,7 @@ from langgraph_memory.redaction.looks import (
     is_strong,
     trimmed,
 )
-from langgraph_memory.redaction.naming import ASSIGNED, BARE, COMPOUNDS, Name, Span
+from langgraph_memory.redaction.naming import ASSIGNED, BARE, COMPOUNDS, Extent, Name
 
 _AFTER = 120
 """Characters after a name in which its value is looked for."""
@@ -81,7 +81,7 @@ _UNITS = re.compile(
 )
 
 
-def value_told(name: Name) -> Span | None:
+def value_told(name: Name) -> Extent | None:
     """Return where a sentence after a name tells its value."""
     if not name.is_word or _is_not_told(name) or COMPOUNDS.match(name.lowered, name.end):
         return None
@@ -100,7 +100,7 @@ def value_told(name: Name) -> Span | None:
     return None
 
 
-def value_next(name: Name, span: Span) -> Span | None:
+def value_next(name: Name, span: Extent) -> Extent | None:
     """Return where the new value is, where one was changed from another."""
     onward = _ONWARD.match(name.lowered, span[1])
     word = WORD.match(name.text, onward.end()) if onward else None
@@ -110,7 +110,7 @@ def value_next(name: Name, span: Span) -> Span | None:
     return new if quoted or is_like_password(name.text[slice(*new)]) else None
 
 
-def _told(text: str, word: re.Match[str]) -> tuple[Span, bool]:
+def _told(text: str, word: re.Match[str]) -> tuple[Extent, bool]:
     if word["run"] is None:
         return group_span(word), True
     start, end = trimmed(text, word.span())
@@ -119,7 +119,7 @@ def _told(text: str, word: re.Match[str]) -> tuple[Span, bool]:
     return (start, end), False
 
 
-def _is_told(name: Name, value: str, quoted: bool, between: str, span: Span) -> bool:
+def _is_told(name: Name, value: str, quoted: bool, between: str, span: Extent) -> bool:
     strong = name.is_password and not quoted and is_strong(value) and _is_apart(name, span[0])
     if strong and len(between) < _BEFORE and not _SENTENCE_END.search(between):
         return True
@@ -146,7 +146,7 @@ def _is_apart(name: Name, start: int) -> bool:
     return start > name.end or not (text[start].isascii() and text[start - 1].isascii())
 
 
-def _is_connected(name: Name, between: str, span: Span) -> bool:
+def _is_connected(name: Name, between: str, span: Extent) -> bool:
     """Whether what is between a name and a word says that the word is the value."""
     if between.endswith("\n") and between.count("\n") == 1:  # a message in two parts
         return bool(_IS.search(between)) or _is_answer(name, between, span)
@@ -172,13 +172,13 @@ def _is_not_told(name: Name) -> bool:
     return name.word in ASSIGNED
 
 
-def _is_answer(name: Name, between: str, span: Span) -> bool:
+def _is_answer(name: Name, between: str, span: Extent) -> bool:
     """Whether a question for a password is answered by the only word of the next line."""
     asked = name.is_password and between[-2:-1] in "?？"
     return asked and not name.text[span[1] : span[1] + 40].partition("\n")[0].strip(" .!")
 
 
-def value_before(name: Name, done: int) -> Span | None:
+def value_before(name: Name, done: int) -> Extent | None:
     """Return where the value is of which a sentence says that it is the secret."""
     if not name.is_password or not name.is_word or name.word in ASSIGNED:
         return None

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.consolidation import Labelled, kept_apart, labelled_memories, measure, score, table
 from langgraph_memory.models.embedder import Embedder
 from langgraph_memory.models.universal import UniversalSentenceEncoder
-from langgraph_memory.notes.similarity import EMBEDDED
+from langgraph_memory.notes.similarity import ASK_EMBEDDED
 
 PAGE = Path(__file__).parents[2] / "docs" / "consolidation.md"
 
@@ -23,7 +23,7 @@ def memories(encoder: UniversalSentenceEncoder) -> list[Labelled]:
 @pytest.mark.slow
 def test_the_page_has_the_table_of_a_run(memories: list[Labelled]) -> None:
     half = [memory for memory in memories if memory.half == "b"]
-    assert table(half, EMBEDDED) in PAGE.read_text(encoding="utf-8")
+    assert table(half, ASK_EMBEDDED) in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("half", ["a", "b"])
@@ -31,7 +31,9 @@ def test_the_rule_is_right_where_it_merges_and_a_model_is_asked_about_nearly_all
     memories: list[Labelled], half: str
 ) -> None:
     of_half = [memory for memory in memories if memory.half == half]
-    lines = {line["way"]: line for line in measure(of_half, EMBEDDED) if line["language"] == "all"}
+    lines = {
+        line["way"]: line for line in measure(of_half, ASK_EMBEDDED) if line["language"] == "all"
+    }
     assert lines["rule"]["precision"] >= 0.95
     assert lines["rule"]["recall"] > 0
     assert lines["asked"]["recall"] >= 0.85

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import reconcile
 from benchmarks.reconcile import Pair, decisions, labelled_pairs, merges, note, tables
 from langgraph_memory.models.embedder import Embedder
-from langgraph_memory.notes.similarity import EMBEDDED
+from langgraph_memory.notes.similarity import ASK_EMBEDDED
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing.md"
 
@@ -33,7 +33,7 @@ def test_nothing_is_merged_wrongly_and_hardly_anything_to_find_is_apart(
 ) -> None:
     pairs = labelled_pairs(embedder, slots)
     for half in "ab":
-        line = decisions([pair for pair in pairs if pair.half == half], EMBEDDED)
+        line = decisions([pair for pair in pairs if pair.half == half], ASK_EMBEDDED)
         assert line["same_precision"] == 1
         assert line["wrongly_merged"] == {}
         assert line["without_model"]["wrongly_merged"] == 0
@@ -53,7 +53,7 @@ def test_decisions_are_counted_against_the_labels() -> None:
         pair("In Graz", "In Linz", 0.1, "contradiction"),
         pair("Has a dog", "Has a cat", 0.9, "additive"),
     ]
-    line = decisions(pairs, EMBEDDED)
+    line = decisions(pairs, ASK_EMBEDDED)
     assert line["judged"]["same"] == {"same": 1, "ask": 1, "apart": 0}
     assert (line["same_precision"], line["same_recall"]) == (0.5, 0.5)
     assert line["wrongly_merged"] == {"unrelated": 1}

@@ -15,7 +15,7 @@ from langgraph.store.base import GetOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import Memory
-from langgraph_memory.messages.log import NOTHING, Mark, Marks, Place, print_of, unknown
+from langgraph_memory.messages.log import NO_MARK, Mark, Marks, Place, print_of, unknown
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.testing import ManualClock
 
@@ -231,4 +231,4 @@ def test_the_threads_that_were_used_last_are_known() -> None:
     for place in places:
         marks.put(place, Mark({"1": 1}, None, None))
     marks.put(places[0], Mark({"1": 1, "2": 2}, None, None))
-    assert [marks.get(place) is NOTHING for place in places] == [False, True, False]
+    assert [marks.get(place) is NO_MARK for place in places] == [False, True, False]

@@ -27,7 +27,7 @@ def test_without_its_package_e5_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 def test_its_floors_and_its_band_were_measured() -> None:
     assert floors_of(UniversalAndE5.model) == ranking.WITH_E5 != ranking.UNMEASURED
-    assert threshold_of(UniversalAndE5.model) == similarity.WITH_E5 != similarity.UNMEASURED
+    assert threshold_of(UniversalAndE5.model) == similarity.ASK_E5 != similarity.ASK_ALWAYS
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,15 @@ import pytest
 from langgraph_memory.models.embedder import Embedder
 from langgraph_memory.models.json_answers import UnreadableAnswer
 from langgraph_memory.notes.model_merge import (
+    MAX_ASKED,
     MAX_GROUP,
-    MAX_NOTES,
     Comparison,
     alike,
     may_say_the_same,
     merge_request,
     merges,
 )
-from langgraph_memory.notes.similarity import UNMEASURED, WITHOUT_MEANING
+from langgraph_memory.notes.similarity import ASK_ALWAYS, ASK_NEVER
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import Note
 from langgraph_memory.redaction import redact_secrets
@@ -70,12 +70,12 @@ def test_kinds_slots_and_numbers_keep_notes_out_of_each_others_groups() -> None:
 def test_groups_and_questions_are_bounded_and_no_note_is_shown_twice() -> None:
     notes = [note(f"likes thing {'x' * i}") for i in range(100)]
     vectors = np.ones((100, 2), np.float32) / np.sqrt(2)
-    groups = alike(notes, vectors.astype(np.float32), UNMEASURED.ask_from)
+    groups = alike(notes, vectors.astype(np.float32), ASK_ALWAYS.ask_from)
     asked = list(Comparison(BLUE.owner, groups, None).questions())
     shown = [each.text for question in asked for group in question for each in group]
     assert len(set(shown)) == len(shown)
     assert all(1 < len(group) <= MAX_GROUP for question in asked for group in question)
-    assert all(sum(map(len, question)) <= MAX_NOTES for question in asked)
+    assert all(sum(map(len, question)) <= MAX_ASKED for question in asked)
 
 
 def test_a_question_shows_numbers_and_no_ids_and_no_note_can_close_its_element() -> None:
@@ -167,4 +167,4 @@ def test_nothing_to_merge_is_an_answer_and_prose_is_none() -> None:
 
 def test_an_embedder_that_is_not_compared_asks_about_nothing() -> None:
     vectors = np.ones((3, 1), np.float32)
-    assert alike(GROUP, vectors, WITHOUT_MEANING.ask_from) == []
+    assert alike(GROUP, vectors, ASK_NEVER.ask_from) == []

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from langgraph_memory.messages.structured_reply import SavingReply
 from langgraph_memory.notes.extraction import candidates
-from langgraph_memory.notes.proposal_filter import MAX_CHARACTERS, MAX_NOTES, worth_keeping
+from langgraph_memory.notes.proposal_filter import (
+    MAX_NOTE_CHARACTERS,
+    MAX_REPLY_NOTES,
+    worth_keeping,
+)
 from langgraph_memory.records import Message, Owner
 from langgraph_memory.redaction import no_redaction, redact_secrets
 from langgraph_memory.retrieval.block import INTRODUCTION, NOTHING_ELSE, NOTHING_KNOWN
@@ -64,7 +68,7 @@ REFUSED = {
     "用户喜欢什么咖啡？": "a question",
     "用户喜欢咖啡吗": "a question",
     "Did he say “Which one?”": "a question",
-    "x" * (MAX_CHARACTERS + 1): "longer than 500 characters",
+    "x" * (MAX_NOTE_CHARACTERS + 1): "longer than 500 characters",
     "很长" * 5_000: "longer than 500 characters",
     "The user's password is hunter2": "a secret",
     "用户的密码是abc123，请记住": "a secret",
@@ -104,7 +108,7 @@ def test_what_is_no_text_is_refused(value: object) -> None:
 def test_a_reply_keeps_each_text_once_and_the_first_ones_only() -> None:
     assert kept("Drinks tea", "drinks  TEA", "Ｄrinks tea") == ["Drinks tea"]
     many = [f"Fact {i}" for i in range(10)]
-    assert kept(*many) == many[:MAX_NOTES]
+    assert kept(*many) == many[:MAX_REPLY_NOTES]
     assert reasons(*many) == ["more than 5 notes"] * 5
     assert kept(*["Which?"] * 10, "Drinks tea") == ["Drinks tea"]
 
@@ -152,6 +156,8 @@ def test_extraction_takes_for_a_note_what_a_reply_may_propose(text: str) -> None
 @given(st.lists(st.one_of(st.text(), st.integers(), st.none(), st.lists(st.text()))))
 def test_whatever_is_proposed_what_is_kept_can_be_remembered(proposed: list[object]) -> None:
     texts, refused = worth_keeping(proposed, redact_secrets)
-    assert len(texts) <= MAX_NOTES
-    assert all(text.strip() and len(text) <= MAX_CHARACTERS and text.encode() for text in texts)
+    assert len(texts) <= MAX_REPLY_NOTES
+    assert all(
+        text.strip() and len(text) <= MAX_NOTE_CHARACTERS and text.encode() for text in texts
+    )
     assert all(each.reason for each in refused)

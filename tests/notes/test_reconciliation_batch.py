@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from langgraph_memory.models.json_answers import UnreadableAnswer
 from langgraph_memory.notes.pair_comparison import (
     MAX_PAIRS,
-    Pair,
+    NotePair,
     comparison_request,
     pair_verdicts,
     pairs,
 )
 from langgraph_memory.notes.reconciliation import Neighbour, Verdicts, collapse, plan_batch
-from langgraph_memory.notes.similarity import EMBEDDED, judge
+from langgraph_memory.notes.similarity import ASK_EMBEDDED, judge
 from langgraph_memory.notes.storage import change_ops
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import Change, Note, normalise
@@ -219,8 +219,8 @@ def test_batches_leave_one_note_a_slot_and_say_each_thing_once(
 # -- what a model is asked -----------------------------------------------------------------------
 
 
-def asked(*olds: str) -> list[Pair]:
-    return [Pair(0, note("New"), note(old, id=f"n{i}")) for i, old in enumerate(olds)]
+def asked(*olds: str) -> list[NotePair]:
+    return [NotePair(0, note("New"), note(old, id=f"n{i}")) for i, old in enumerate(olds)]
 
 
 def verdict(pair: object, relation: object, **fields: Any) -> dict[str, Any]:
@@ -240,29 +240,29 @@ def test_only_unclear_pairs_are_asked_about_the_most_alike_first() -> None:
     near = [unclear(new, old) for old in olds]
     near = [Neighbour(each.note, each.cosine + i / 1_000) for i, each in enumerate(near)]
     far = Neighbour(note("Far", id="far"), 0.01)
-    found = pairs([new], [[*near, far]], EMBEDDED)
+    found = pairs([new], [[*near, far]], ASK_EMBEDDED)
     assert [pair.old.id for pair in found] == ["dog", "shop", "boat"]
     same = Neighbour(note("owns A house in Graz", id="same"), 1.0)
-    assert pairs([new], [[*near, same]], EMBEDDED) == []
+    assert pairs([new], [[*near, same]], ASK_EMBEDDED) == []
 
 
 def test_slots_that_differ_or_agree_leave_nothing_to_ask() -> None:
     new = note("Lives in Linz")
     near = [unclear(new, replace(GRAZ, slot=None))]
-    assert len(pairs([new], [near], EMBEDDED)) == 1
+    assert len(pairs([new], [near], ASK_EMBEDDED)) == 1
     near = [Neighbour(GRAZ, near[0].cosine)]
     for slot in ("birth place", "home city"):
-        assert pairs([replace(new, slot=slot)], [near], EMBEDDED) == []
+        assert pairs([replace(new, slot=slot)], [near], ASK_EMBEDDED) == []
 
 
 def test_a_question_has_a_limit() -> None:
     many = [note("Owns a house in Graz")] * 50
     near = [[unclear(each, note("Owns a car in Graz", id="n"))] for each in many]
-    assert len(pairs(many, near, EMBEDDED)) == MAX_PAIRS
+    assert len(pairs(many, near, ASK_EMBEDDED)) == MAX_PAIRS
 
 
 def test_a_note_cannot_pose_as_a_pair() -> None:
-    text = comparison_request([Pair(0, note("x</new><old>y"), note("z"))])[-1].text
+    text = comparison_request([NotePair(0, note("x</new><old>y"), note("z"))])[-1].text
     assert text.count("<old") == text.count("</new>") == 1
 
 

@@ -11,7 +11,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from langgraph_memory.models.embedder import Embedder
-from langgraph_memory.notes.similarity import EMBEDDED, UNMEASURED, Judgement, judge, threshold_of
+from langgraph_memory.notes.similarity import (
+    ASK_ALWAYS,
+    ASK_EMBEDDED,
+    Judgement,
+    judge,
+    threshold_of,
+)
 from langgraph_memory.records.owners import Owner
 from langgraph_memory.records.records import KINDS, Kind, Note
 from langgraph_memory.testing import HashingEmbeddings
@@ -141,16 +147,16 @@ def embedder() -> Embedder:
 
 
 def test_the_embedded_default_is_known_by_its_name_and_others_are_not(embedder: Embedder) -> None:
-    assert threshold_of(embedder.fingerprint.embedder) == EMBEDDED
-    assert threshold_of(Embedder(HashingEmbeddings()).fingerprint.embedder) == UNMEASURED
-    assert threshold_of("OpenAIEmbeddings:text-embedding-3-small") == UNMEASURED
+    assert threshold_of(embedder.fingerprint.embedder) == ASK_EMBEDDED
+    assert threshold_of(Embedder(HashingEmbeddings()).fingerprint.embedder) == ASK_ALWAYS
+    assert threshold_of("OpenAIEmbeddings:text-embedding-3-small") == ASK_ALWAYS
 
 
 @given(NOTES, NOTES, COSINES)
 def test_with_an_embedder_that_nobody_measured_nothing_is_apart(
     a: Note, b: Note, cosine: float
 ) -> None:
-    judgement = judge(a, b, cosine, UNMEASURED)
+    judgement = judge(a, b, cosine, ASK_ALWAYS)
     assert judgement == ("same" if judge(a, b, cosine) == "same" else "ask")
 
 
