@@ -502,19 +502,27 @@ class Collection:
     def _emptied(self, writes: Writes, gone: Gone) -> dict[Namespace, VectorClock]:
         """Return the namespaces that lose their last item, with what was known of their writers."""
         shrinking = [ns for ns, write in writes.items() if write.deleted and not write.put]
+        clocks = self._clocks(shrinking)
+        self._drop_outdated(clocks)
         return {
             namespace: clock
-            for namespace, clock in self._seen(shrinking).items()
+            for namespace, clock in clocks.items()
             if self._loses_all(namespace, writes[namespace].deleted, gone)
         }
-
-    def _seen(self, namespaces: Iterable[Namespace]) -> Clocks:
-        """Return up to which writes of others the cache is right."""
-        return self._clocks(namespaces)
 
     def _clocks(self, namespaces: Iterable[Namespace]) -> Clocks:
         """Return the latest writes of others to namespaces: here there are no others."""
         return {namespace: {} for namespace in namespaces}
+
+    def _drop_outdated(self, clocks: Clocks) -> None:
+        """Drop the partitions of namespaces that others have written to since."""
+        for namespace, clock in clocks.items():
+            if not self._is_current(namespace, clock):
+                self._cache.drop(namespace)
+
+    def _is_current(self, namespace: Namespace, clock: VectorClock) -> bool:
+        partition = self._cache.get(namespace)
+        return partition is not None and partition.clock == clock
 
     def _loses_all(self, namespace: Namespace, deleted: Sequence[str], gone: Gone) -> bool:
         partition = self._cache.get(namespace)

@@ -138,7 +138,9 @@ def scour(lock: DirectoryLock) -> None:
 def scoured(directory: Path) -> None:
     """Compact a directory that this process alone works on, and overwrite what is not in use."""
     finish_interrupted(directory)
-    _drop_begun(directory)
+    if stored(directory, NEXT) is not None:  # a copy that was begun may have rows deleted since
+        with opened_client(directory) as client:
+            client.delete_collection(NEXT)
     main = stored(directory, COLLECTION)
     if main is None:
         return
@@ -146,13 +148,6 @@ def scoured(directory: Path) -> None:
     _index_words_anew(directory)
     give_back_space(directory)
     blank_unused(directory)
-
-
-def _drop_begun(directory: Path) -> None:
-    """Drop a copy that was begun: it may have rows that were deleted since."""
-    if stored(directory, NEXT) is not None:
-        with opened_client(directory) as client:
-            client.delete_collection(NEXT)
 
 
 def _index_words_anew(directory: Path) -> None:

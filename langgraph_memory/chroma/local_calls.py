@@ -57,6 +57,7 @@ class LocalRows(ChromaRows):
         self._folder = folder
         self._room = Room(folder)
         self._reopen = reopen
+        self._unmarked = reopen is not None
         self._failed = 0  # bytes that the write needed which has failed, or 0
         self._undecided: set[str] = set()
         self._replacing = threading.RLock()
@@ -135,8 +136,9 @@ class LocalRows(ChromaRows):
         if self._failed:
             self._replace_client(max(need, self._failed))
         self._room.check(need)
-        if self._reopen is not None:
+        if self._unmarked:
             leave_mark(self._folder / DATABASE)
+            self._unmarked = False
         try:
             yield
         except BaseException as error:

@@ -100,10 +100,7 @@ class Partition:
         if now is None or self._ends is None:
             return snapshot
         alive = snapshot.alive & (self._ends[: snapshot.rows] > now)
-        if np.array_equal(alive, self._living):
-            alive = self._living  # the same array: what was worked out for it holds still
-        else:
-            self._living = alive
+        self._living = alive = _as_before(alive, self._living)
         return snapshot._replace(alive=alive)
 
     def records(self, snapshot: PartitionSnapshot) -> PartitionSnapshot:
@@ -112,10 +109,7 @@ class Partition:
             return snapshot
         alive = snapshot.alive.copy()
         alive[[row for row in self._flawed if row < snapshot.rows]] = False
-        if np.array_equal(alive, self._sound):
-            alive = self._sound  # the same array, as above
-        else:
-            self._sound = alive
+        self._sound = alive = _as_before(alive, self._sound)
         return snapshot._replace(alive=alive)
 
     def prolong(self, key: str, end: float) -> None:
@@ -325,6 +319,11 @@ class Partition:
             np.arange(row, row + len(put)), [len(item.vectors) for item in put]
         )
         return end
+
+
+def _as_before(alive: Flags, before: Flags) -> Flags:
+    """Return an array, or an equal one of before: what was worked out for that holds still."""
+    return before if np.array_equal(alive, before) else alive
 
 
 def _without_vectors(item: StoredItem) -> StoredItem:

@@ -304,10 +304,8 @@ class FolderCollection(Collection):
     def _look_again(self, namespaces: Iterable[Namespace]) -> None:
         """Drop the partitions of namespaces that were written to."""
         asked = [ns for ns in namespaces if ns not in self._current]
-        for namespace, version in self._rows.versions(asked).items() if asked else ():
-            partition = self._cache.get(namespace)
-            if partition is not None and partition.clock != version:
-                self._cache.drop(namespace)
+        if asked:
+            self._drop_outdated(self._rows.versions(asked))
         self._current.update(asked)
 
     def _clocks(self, namespaces: Iterable[Namespace]) -> Mapping[Namespace, Version]:

@@ -140,11 +140,6 @@ class ServerCollection(Collection):
     def _before(self, writes: Writes) -> dict[str, ReplacedItem]:
         return self._rows.replaced(touched_ids(writes))
 
-    def _seen(self, namespaces: Iterable[Namespace]) -> dict[Namespace, VectorClock]:
-        clocks = self._clocks(namespaces)
-        self._drop_outdated(clocks)
-        return clocks
-
     def _land(self, writes: Writes, emptied: Clocks, gone: Gone) -> None:
         dims = self._dims
         putting = {namespace for namespace, write in writes.items() if write.put}
@@ -196,11 +191,6 @@ class ServerCollection(Collection):
     def _is_current(self, namespace: Namespace, clock: VectorClock) -> bool:
         partition = self._cache.get(namespace)
         return partition is not None and covers(partition.clock, clock, self._own)
-
-    def _drop_outdated(self, clocks: Clocks) -> None:
-        for namespace, clock in clocks.items():
-            if not self._is_current(namespace, clock):
-                self._cache.drop(namespace)
 
 
 def _scope(name: ScopeName, known: Sequence[Namespace]) -> Scope:

@@ -1,22 +1,42 @@
-"""What a run is told of its memory: events on its custom stream, and their sum for tracers."""
+"""What a run is told of its memory: events on its custom stream, and their sum for tracers.
+
+Tracers see each step as a run of LangChain inside of the one that is going on, with no content.
+LangChain calls a run of anything but a model or a tool a chain; it tells its callbacks of them. So
+whatever traces a graph already (LangSmith, OpenTelemetry, Langfuse) shows these too. They are told
+by hand: a `RunnableLambda` would show what its function is given and returns.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Token
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Literal, NotRequired, Self, cast
 
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForChainRun,
+    BaseCallbackManager,
+    CallbackManagerForChainRun,
+)
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import (
+    get_async_callback_manager_for_config,
+    get_callback_manager_for_config,
+    patch_config,
+    var_child_runnable_config,
+)
 from langchain_core.tools import ToolException
 from langgraph.errors import GraphBubbleUp
 from typing_extensions import TypedDict  # as Pydantic wants it before Python 3.12
 
 from langgraph_memory.errors import LangGraphMemoryError
-from langgraph_memory.graph.tracing import Trace
+from langgraph_memory.models import TAG_MEMORY
 from langgraph_memory.notes import Refused
 from langgraph_memory.records import Record, RecordType
 from langgraph_memory.redaction import Redact
+from langgraph_memory.twins import Either
 
 EventType = Literal[
     "memory.recalled", "memory.saved", "memory.waiting", "memory.refused", "memory.failed"
@@ -60,6 +80,63 @@ class MemoryEvent(TypedDict):
 
 Tell = Callable[..., None]
 """Like `Step.tell`."""
+
+
+_Run = CallbackManagerForChainRun | AsyncCallbackManagerForChainRun
+
+
+class Trace:
+    """A run inside of the one that is going on; nothing at all where nobody traces that.
+
+    Models that are called before it ends are called by it.
+
+    Args:
+        name: What tracers call it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._run: Any = None
+        self._token: Token[RunnableConfig | None] | None = None
+
+    async def start(self) -> None:
+        """Begin."""
+        if (config := _traced_config()) is not None:
+            await Either(self._start, self._astart, config)
+
+    async def end(self, outputs: Mapping[str, Any], error: BaseException | None) -> None:
+        """End, with what tracers show of what came of it, or with an error."""
+        if (run := self._run) is not None:
+            self._leave()
+            end = run.on_chain_end if error is None else run.on_chain_error
+            await Either(end, end, dict(outputs) if error is None else error)
+
+    def _start(self, config: RunnableConfig) -> None:
+        manager = get_callback_manager_for_config(config)
+        manager.add_tags([TAG_MEMORY], inherit=False)
+        self._enter(config, manager.on_chain_start(None, {}, name=self._name))
+
+    async def _astart(self, config: RunnableConfig) -> None:
+        manager = get_async_callback_manager_for_config(config)
+        manager.add_tags([TAG_MEMORY], inherit=False)
+        self._enter(config, await manager.on_chain_start(None, {}, name=self._name))
+
+    def _enter(self, config: RunnableConfig, run: _Run) -> None:
+        self._run = run
+        inside = patch_config(config, callbacks=run.get_child())
+        self._token = var_child_runnable_config.set(inside)
+
+    def _leave(self) -> None:
+        if self._token is not None:
+            var_child_runnable_config.reset(self._token)
+
+
+def _traced_config() -> RunnableConfig | None:
+    """Return the config of the run that is going on, if anybody is told of what it does."""
+    config = var_child_runnable_config.get()
+    callbacks = None if config is None else config.get("callbacks")
+    told = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
+    return config if told else None
 
 
 class Step:

@@ -8,6 +8,8 @@ keeps an outline, so that it is known whole where a summary has taken the place 
 
 from __future__ import annotations
 
+import threading
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, Protocol
@@ -26,7 +28,6 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.graph.block_cache import OpenBlocks, Purpose
 from langgraph_memory.graph.owner_ids import OwnerIdSource
 from langgraph_memory.graph.recall import OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.graph.run import Run, Scopes, check_writing, current_run
@@ -48,6 +49,39 @@ from langgraph_memory.messages import (
 from langgraph_memory.retrieval import Quotas, queries_of
 from langgraph_memory.text import CountTokens
 from langgraph_memory.twins import Either, twins
+
+_MAX_BLOCKS = 1024  # some 4 kB each
+
+Purpose = tuple[str, str | None, str | None, str | None]
+"""What a block was recalled for: a user, a project, an agent, and the turn's first message."""
+
+
+class BlockCache:
+    """What was recalled in the runs that are going on; of those that stopped, the latest few."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks: dict[str, tuple[Purpose, str]] = {}  # oldest first
+
+    def add(self, purpose: Purpose, block: str) -> str:
+        """Keep a block, and return by what it is found."""
+        key = str(uuid.uuid4())
+        with self._lock:
+            if len(self._blocks) >= _MAX_BLOCKS:
+                del self._blocks[next(iter(self._blocks))]
+            self._blocks[key] = purpose, block
+        return key
+
+    def get(self, key: str | None, purpose: Purpose) -> str | None:
+        """Return a block, if it was recalled for that."""
+        with self._lock:
+            found = self._blocks.get(key or "")
+        return found[1] if found is not None and found[0] == purpose else None
+
+    def drop(self, key: str | None) -> None:
+        """Keep a block no longer."""
+        with self._lock:
+            self._blocks.pop(key or "", None)
 
 
 class MemoryAgentState(AgentState[Any]):
@@ -155,7 +189,7 @@ class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._episodes = episodes
         self._background = background
         self._inject = inject
-        self._blocks = OpenBlocks()
+        self._blocks = BlockCache()
 
     # -- the run begins: whose it is, and what was said before --
 

@@ -33,9 +33,8 @@ from pydantic import BaseModel
 from langgraph_memory.episodes import is_answered, is_go_ahead
 from langgraph_memory.errors import ConfigurationError
 from langgraph_memory.graph.owner_ids import OwnerIdSource
-from langgraph_memory.graph.recall import OnError, RecallOptions, ablock_for, block_for
+from langgraph_memory.graph.recall import SHOWING, OnError, RecallOptions, ablock_for, block_for
 from langgraph_memory.graph.run import Run, Scopes, check_memory, check_writing, current_run
-from langgraph_memory.graph.showing import SHOWING
 from langgraph_memory.memory import Memory
 from langgraph_memory.messages import (
     MARK,

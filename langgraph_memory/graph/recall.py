@@ -10,12 +10,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
+from weakref import WeakSet, ref
 
 from langchain_core.messages import BaseMessage
 
 from langgraph_memory.errors import ConfigurationError, StoreAwayError
 from langgraph_memory.graph.run import Run
+from langgraph_memory.memory import Memory
 from langgraph_memory.messages import is_said, text_of
 from langgraph_memory.retrieval import Block, Quotas, Recalled, in_turn, memory_block
 from langgraph_memory.text import CountTokens, check_counter
@@ -177,3 +179,67 @@ async def _awithin(seconds: float | None, steps: Callable[[], Steps[T]]) -> T:
         if limit.expired():
             raise TimeoutError(f"recall took longer than {seconds} s") from None
         raise
+
+
+# -- whether it was shown --
+
+
+MAX_TURNS = 1_000
+"""How many turns that were recalled for are known; of more, the oldest are forgotten."""
+
+
+class _RecalledFor(NamedTuple):
+    turn: str
+    memory: ref[Memory]
+
+
+class Showing:
+    """What was recalled in this process, and not shown yet.
+
+    What is recalled lies in the state, and `messages_with_memory` puts it into a prompt. Authors of
+    graphs forget that most often. Nobody can see whether a node reads the state by itself, so a
+    memory is told about once, and never if anything of it was shown before. Safe to call from
+    several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._turns: dict[str, _RecalledFor] = {}
+        self._settled: WeakSet[Memory] = WeakSet()  # shown, or told about
+
+    def recalled(self, turn: str, memory: Memory) -> None:
+        """Note that a node recalled something for a turn."""
+        with self._lock:
+            if memory in self._settled:
+                return
+            if len(self._turns) >= MAX_TURNS:
+                del self._turns[next(iter(self._turns))]
+            self._turns[turn] = _RecalledFor(turn, ref(memory))
+
+    def shown(self, turn: str) -> None:
+        """Note that what was recalled for a turn was put into messages."""
+        self._settle(turn)
+
+    def forgotten(self, turn: str) -> bool:
+        """Whether nothing showed what was recalled for a turn in this run; true once a memory.
+
+        A state that was read from a checkpoint holds an equal text, and not the same one: the run
+        was stopped then, and what another process showed is not known here.
+        """
+        with self._lock:
+            known = self._turns.get(turn)
+        return known is not None and known.turn is turn and self._settle(turn)
+
+    def _settle(self, turn: str) -> bool:
+        """Note that a turn's memory is not to be told about; return whether it was before."""
+        with self._lock:
+            known = self._turns.pop(turn, None)
+            memory = None if known is None else known.memory()
+            if memory is None or memory in self._settled:
+                return False
+            self._settled.add(memory)
+            return True
+
+
+SHOWING = Showing()
+"""That of this process: a state says nothing of what was done with it."""

@@ -78,7 +78,8 @@ class SqliteThreads(Threads):
     def create(self) -> None:
         super().create()
         self.conn.execute("PRAGMA secure_delete = ON")
-        if self._has_rows():
+        query = "SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM checkpoints)"
+        if self.conn.execute(query).fetchone()[0]:
             self._mark()
 
     def _claim(self, conn: Connection, user: str, thread: str, at: datetime) -> bool:
@@ -88,10 +89,6 @@ class SqliteThreads(Threads):
     def _mark(self) -> None:
         if self.place != MEMORY:
             leave_mark(Path(self.place))
-
-    def _has_rows(self) -> bool:
-        query = "SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM checkpoints)"
-        return bool(self.conn.execute(query).fetchone()[0])
 
     def shrink(self) -> None:
         """Give back free pages, and empty the log, which may hold what was deleted."""
@@ -107,7 +104,7 @@ class SqliteThreads(Threads):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        if self.place == ":memory:":
+        if self.place == MEMORY:
             return ()
         return tuple(Path(f"{self.place}{end}") for end in ("", "-wal", "-shm", "-journal"))
 
@@ -131,7 +128,7 @@ class SqliteThreads(Threads):
     @contextmanager
     def _beside(self) -> Iterator[sqlite3.Connection]:
         """Begin to read beside those who take turns; what is in memory has one connection alone."""
-        if self.place == ":memory:":
+        if self.place == MEMORY:
             with self.transaction(write=False) as conn:
                 yield conn
             return

@@ -22,7 +22,7 @@ from langgraph_memory import (
     recall_node,
     remember_node,
 )
-from langgraph_memory.graph.showing import MAX_TURNS, Showing
+from langgraph_memory.graph.recall import MAX_TURNS, Showing
 from tests.graph.graphs import (
     Builder,
     Shape,

@@ -27,7 +27,7 @@ from langgraph_memory import (
     memory_tools,
     recall_node,
 )
-from langgraph_memory.graph.tracing import Trace
+from langgraph_memory.graph.events import Trace
 from langgraph_memory.twins import drive
 from tests.graph.graphs import (
     ORDER,
