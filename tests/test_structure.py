@@ -11,14 +11,14 @@ from tests import structure
 
 BOUNDS = {
     "files in the root": 4,
-    "modules": 210,
-    "modules of a warm recall": 36,
-    "functions of a warm recall": 309,
-    "modules of a graph turn": 69,
-    "functions of a graph turn": 641,
-    "names defined twice": 2,
-    "written twice": 48,
-    "lines of code": 24_129,
+    "modules": 176,
+    "modules of a warm recall": 35,
+    "functions of a warm recall": 303,
+    "modules of a graph turn": 54,
+    "functions of a graph turn": 640,
+    "names defined twice": 0,
+    "written twice": 19,
+    "lines of code": 23_580,
 }
 
 
