@@ -20,7 +20,6 @@ from langgraph_memory.models.json_answers import (
     repaired,
     without_thoughts,
 )
-from langgraph_memory.models.note_head import SHARE, headed
 from langgraph_memory.models.prompts import (
     EXTRACTION,
     MERGING,
@@ -29,4 +28,4 @@ from langgraph_memory.models.prompts import (
     REWRITING,
     escaped,
 )
-from langgraph_memory.models.universal import UniversalSentenceEncoder
+from langgraph_memory.models.universal import SHARE, UniversalSentenceEncoder, headed

@@ -69,7 +69,7 @@ class NoteRows(NamedTuple):
     """What each is worth, when it was last said, whether it has aliases, whether it is of a project
     or an agent; shape `(rows,)`."""
     further: Vectors | None
-    """Its vector in the further directions of `note_head`, if the embedder has them."""
+    """Its vector in the further directions of `headed`, if the embedder has them."""
 
 
 @dataclass(frozen=True, slots=True)

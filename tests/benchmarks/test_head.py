@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks import head
 from benchmarks.head import DIRECTIONS, fitted, sentences
-from langgraph_memory.models import note_head
+from langgraph_memory.models import universal
 from langgraph_memory.models.universal import UniversalSentenceEncoder
 
 
@@ -38,7 +38,7 @@ def test_sentences_are_examples_and_definitions_without_each_other(tmp_path: Pat
 
 
 def test_the_file_fits_the_embedded_default() -> None:
-    with np.load(Path(note_head.__file__).with_suffix(".npz")) as file:
+    with np.load(Path(universal.__file__).with_name("note_head.npz")) as file:
         assert file["mean"].shape == (UniversalSentenceEncoder.dimensions,)
         assert file["matrix"].shape == (UniversalSentenceEncoder.dimensions, DIRECTIONS)
         assert np.isfinite(file["matrix"]).all()

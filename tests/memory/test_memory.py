@@ -33,7 +33,8 @@ from langgraph_memory.errors import (
     RecordNotFoundError,
 )
 from langgraph_memory.messages.langchain import with_block
-from langgraph_memory.records.records import OUTCOMES, Receipt
+from langgraph_memory.records.receipts import Receipt
+from langgraph_memory.records.records import OUTCOMES
 from langgraph_memory.retrieval.recalled import Recalled
 from langgraph_memory.testing import HashingEmbeddings, ManualClock
 

@@ -21,7 +21,7 @@ from langgraph_memory.testing import HashingEmbeddings, ManualClock, ScriptedCha
 from tests.conftest import Verbs
 
 if TYPE_CHECKING:
-    from langgraph_memory.records.records import Receipt
+    from langgraph_memory.records.receipts import Receipt
 
 HOUR = 60.0
 UUID = "0b7ad7cb-5a1c-4d4b-9a9d-1f0e6f0c8a11"

@@ -14,7 +14,8 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_memory import Memory
 from langgraph_memory.errors import ConfigurationError
-from langgraph_memory.records.records import Change, Note, normalise
+from langgraph_memory.records.receipts import Change
+from langgraph_memory.records.records import Note, normalise
 from langgraph_memory.testing import ManualClock
 from tests.proposals import propose, texts
 

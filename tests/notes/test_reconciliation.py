@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from langgraph_memory.notes.reconciliation import candidate_ids, edited, kept_version, reconciled
 from langgraph_memory.notes.storage import change_ops
 from langgraph_memory.records.owners import Owner
-from langgraph_memory.records.records import Change, Kind, Note, Status, normalise
+from langgraph_memory.records.receipts import Change
+from langgraph_memory.records.records import Kind, Note, Status, normalise
 
 ANA = Owner("user", "ana")
 START = datetime(2026, 1, 1, tzinfo=UTC)

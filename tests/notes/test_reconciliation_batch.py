@@ -23,7 +23,8 @@ from langgraph_memory.notes.reconciliation import Neighbour, Verdicts, collapse,
 from langgraph_memory.notes.similarity import ASK_EMBEDDED, judge
 from langgraph_memory.notes.storage import change_ops
 from langgraph_memory.records.owners import Owner
-from langgraph_memory.records.records import Change, Note, normalise
+from langgraph_memory.records.receipts import Change
+from langgraph_memory.records.records import Note, normalise
 
 ANA = Owner("user", "ana")
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_memory.records.owners import Owner
+from langgraph_memory.records.receipts import Receipt
 from langgraph_memory.records.records import (
     KINDS,
     OUTCOMES,
@@ -21,7 +22,6 @@ from langgraph_memory.records.records import (
     Extraction,
     Message,
     Note,
-    Receipt,
     Record,
     long_date,
     normalise,
