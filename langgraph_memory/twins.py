@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, update_wrapper, wraps
-from inspect import signature
+from inspect import getdoc, signature
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -140,19 +140,26 @@ def twins(
             signature and its docstring, and its name without the `_`.
     """
 
+    name = steps.__name__.removeprefix("_")
     run = drive  # in the closure: the function's globals are those of the steps
 
+    def begin(*args: P.args, **kwargs: P.kwargs) -> Steps[R]:
+        try:
+            return steps(*args, **kwargs)  # which binds the arguments, and runs nothing yet
+        except TypeError as error:
+            raise TypeError(str(error).replace(steps.__qualname__, name)) from None
+
     def sync(*args: P.args, **kwargs: P.kwargs) -> R:
-        return run(steps(*args, **kwargs))
+        return run(begin(*args, **kwargs))
 
     @wraps(steps)
     async def awaited(*args: P.args, **kwargs: P.kwargs) -> R:
-        return await adrive(steps(*args, **kwargs))
+        return await adrive(begin(*args, **kwargs))
 
-    name = steps.__name__.removeprefix("_")
+    doc = getdoc(steps) or ""
     plain = _beside(steps, sync)
-    _rename(plain, name, steps.__doc__)
-    _rename(awaited, f"a{name}", f"Async form of `{name}`.\n\n{steps.__doc__ or ''}".rstrip())
+    _rename(plain, name, doc or None)
+    _rename(awaited, f"a{name}", f"Async form of `{name}`.\n\n{doc}".rstrip())
     return plain, awaited
 
 

@@ -69,7 +69,10 @@ class FolderRows(ChromaRows):
         if not file.is_file() or not file.stat().st_size:
             refuse_lost(directory)
         if not file.is_file():
-            raise StoreError(f"there is no memory in {directory}: {DATABASE} is missing")
+            raise StoreError(
+                f"there is no memory in {directory}: {DATABASE} is missing. Check the path, or "
+                "open it once without read_only=True"
+            )
         self._directory = directory
         self._embedder = embedder
         self._reader = SqliteReader(file)

@@ -16,7 +16,7 @@ from pathlib import Path
 from langgraph.store.base import BaseStore
 
 from langgraph_memory.errors import ConfigurationError, StoreError
-from langgraph_memory.files import DirectoryLock, flush_folder, resolved
+from langgraph_memory.files import DirectoryLock, flush_folder, leave_mark, resolved
 from langgraph_memory.sessions import FILE_NAME, Sessions, open_sessions
 
 
@@ -66,12 +66,18 @@ def _copy_sessions(store: BaseStore, sessions: Sessions | None, place: Path) -> 
     turn.
     """
     if sessions is not None:
-        return sessions.copy_to(place / FILE_NAME)
+        return _copied(sessions, place)
     folder = getattr(store, "directory", None)
     if folder is None or not (folder / FILE_NAME).is_file():
         return None
     with open_sessions(folder, read_only=bool(getattr(store, "read_only", False))) as there:
-        return there.copy_to(place / FILE_NAME)
+        return _copied(there, place)
+
+
+def _copied(sessions: Sessions, place: Path) -> int:
+    threads = sessions.copy_to(place / FILE_NAME)
+    leave_mark(place / FILE_NAME)  # so that its loss is noticed
+    return threads
 
 
 @contextmanager

@@ -40,9 +40,16 @@ def writes(verb: Callable[Concatenate[M, P], Steps[R]]) -> Callable[Concatenate[
     """Let a verb refuse a memory that is only read."""
     name = verb.__name__.removeprefix("_")
 
-    @wraps(verb)
-    async def checked(memory: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        check_writable(memory, name)
-        return await verb(memory, *args, **kwargs)
+    async def checked(memory: M, steps: Steps[R]) -> R:
+        try:
+            check_writable(memory, name)
+        except BaseException:
+            steps.close()
+            raise
+        return await steps
 
-    return checked
+    @wraps(verb)
+    def begun(memory: M, /, *args: P.args, **kwargs: P.kwargs) -> Steps[R]:
+        return checked(memory, verb(memory, *args, **kwargs))  # wrong arguments fail at once
+
+    return begun

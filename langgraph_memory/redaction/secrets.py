@@ -80,7 +80,7 @@ def redactor(*kinds: PersonalKind) -> Redact:
         >>> redactor("phone", "email")("Call +49 30 901820, or write to ana@example.com")
         'Call [redacted phone number], or write to [redacted e-mail address]'
     """
-    if not set(kinds) <= set(PERSONAL_KINDS):
+    if not all(kind in PERSONAL_KINDS for kind in kinds):
         # What was given may be a text with a secret: it is never shown.
         raise ConfigurationError(
             f"redactor takes kinds ({', '.join(map(repr, PERSONAL_KINDS))}) and returns the "
@@ -96,10 +96,12 @@ def check_redact(given: object) -> None:
         ConfigurationError: If it is no function of a text.
     """
     if given is redactor:
-        raise ConfigurationError("redact=redactor is never called: redact=redactor('phone')")
+        raise ConfigurationError("redactor makes what redact= takes: redact=redactor('phone')")
     if not callable(given):
         raise ConfigurationError(
-            f"redact= takes a function of a text, such as redactor('phone') returns, got {given!r}"
+            "redact= takes a function of a text, such as redactor('phone') of "
+            "langgraph_memory.redaction returns. A memory takes secrets out by default, and None "
+            f"keeps them. Got {given!r}"
         )
 
 

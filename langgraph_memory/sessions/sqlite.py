@@ -292,7 +292,10 @@ def existing_file(place: str) -> Path:
     file = _file_of(place)
     _refuse_lost(str(file))
     if not file.is_file():
-        raise StoreError(f"there are no sessions in {file}")
+        raise StoreError(
+            f"there are no sessions in {file}: check the path, or open it once without "
+            "read_only=True"
+        )
     return file
 
 

@@ -278,3 +278,12 @@ def test_a_backup_that_has_lost_its_database_is_not_begun_anew(
     (made.path / "chroma.sqlite3").unlink()
     with pytest.raises(StoreError, match=r"chroma\.sqlite3"):
         opened(made.path)
+
+
+def test_the_loss_of_a_backups_sessions_is_noticed(memory: Memory, tmp_path: Path) -> None:
+    with open_sessions(tmp_path / "memory") as sessions:
+        run(sessions, "t", "Hello")
+        made = memory.backup(tmp_path / "backup", sessions=sessions)
+    (made.path / "sessions.sqlite").unlink()
+    with pytest.raises(StoreError, match=r"sessions\.sqlite"), open_sessions(made.path) as lost:
+        lost.list("ana")

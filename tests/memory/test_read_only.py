@@ -45,7 +45,7 @@ WRITING: dict[str, Callable[[str], Any]] = {
     "add_document": lambda id: (["Tea is green"], {**USER, "source": "tea.txt"}),
     "log_episode": lambda id: (["Brew tea"], USER),
     "keep_episode": lambda id: ([None], {}),
-    "rate_episode": lambda id: ([id], {**USER, "quality_score": 1.0}),
+    "rate_episode": lambda id: ([id, 1.0], USER),
     "extract": lambda id: ([], USER),
     "reflect": lambda id: ([], USER),
     "consolidate": lambda id: ([], USER),
