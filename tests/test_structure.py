@@ -13,12 +13,12 @@ BOUNDS = {
     "files in the root": 4,
     "modules": 175,
     "modules of a warm recall": 35,
-    "functions of a warm recall": 303,
+    "functions of a warm recall": 314,
     "modules of a graph turn": 54,
-    "functions of a graph turn": 640,
+    "functions of a graph turn": 652,
     "names defined twice": 0,
     "written twice": 19,
-    "lines of code": 23_579,
+    "lines of code": 23_599,
 }
 
 
